@@ -1,8 +1,12 @@
 """A thread that waits for a person is told from one that works, wherever the person looks."""
 
+from typing import Any
+
+import anyio
 import pytest
 from trimpoint.testkit import run, say
 
+from tests.deadlines import STEP_S
 from tests.web.browser import needs_browser
 from tests.web.stage import Stage
 
@@ -22,6 +26,13 @@ NOTIFICATIONS = """() => {
 }"""
 
 
+async def until_told(page: Any, *wanted: str) -> None:
+    """Waits until the person was told this."""
+    with anyio.fail_after(STEP_S):
+        while await page.evaluate("window.told") != list(wanted):  # noqa: ASYNC110
+            await anyio.sleep(0.05)
+
+
 async def test_a_thread_that_asks_elsewhere_is_marked_and_told_once(stage: Stage) -> None:
     await stage.page.add_init_script(f"({NOTIFICATIONS})()")
     await stage.page.reload()
@@ -35,15 +46,14 @@ async def test_a_thread_that_asks_elsewhere_is_marked_and_told_once(stage: Stage
     await stage.page.locator(".sidebar").get_by_text("asks", exact=True).wait_for()
     await stage.page.get_by_text("Do it. waits for your answer.").wait_for()
     assert (await stage.page.title()).startswith("(1) ")
-    assert await stage.page.evaluate("window.told") == ["The agent asks: Do it."]
+    await until_told(stage.page, "The agent asks: Do it.")
     await stage.page.get_by_role("link", name="Go there").click()
     await card.get_by_role("button", name="Allow", exact=False).first.click()
     await stage.page.get_by_text("apple-1.", exact=True).wait_for()
     await stage.page.locator(".sidebar").get_by_text("asks", exact=True).wait_for(state="detached")
     assert not (await stage.page.title()).startswith("(")
     assert other not in stage.page.url
-    told = await stage.page.evaluate("window.told")
-    assert told == ["The agent asks: Do it.", "The agent is done: Do it."]
+    await until_told(stage.page, "The agent asks: Do it.", "The agent is done: Do it.")
 
 
 async def test_settings_of_a_thread_are_shown_and_changed_below_the_prompt(stage: Stage) -> None:

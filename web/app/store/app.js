@@ -314,7 +314,7 @@ export class App {
     _onNotification(method, params) {
         const thread = this.open.value?.id === params.threadId ? this.open.value : null;
         if (LIST_CHANGED.has(method)) {
-            this.refreshSoon();
+            this._list.note(method, params);
         }
         switch (method) {
             case "orchestration/event":

@@ -13,6 +13,8 @@ const REFRESH_AFTER_MS = 150; // once for many changes
 // A long list costs much, and need not be as new.
 const MANY = 300;
 const REFRESH_MANY_MS = 3000;
+// Codex says that a thread rests before its turn is over for the daemon, which may then compact, and tells nobody the end.
+const UNSETTLED_MS = 2000;
 
 export class ThreadList {
     /**
@@ -26,21 +28,56 @@ export class ThreadList {
         this.threads = signal(null);
         this._timer = 0;
         this._askedAt = 0;
+        this._asked = 0;
+        this._answered = 0;
+        /** @type {Set<string>} the threads of which Codex said last that they rest */
+        this._resting = new Set();
+    }
+
+    /**
+     * Notes what Codex says about a thread.
+     * @param {string} method
+     * @param {any} params
+     */
+    note(method, params) {
+        if (method === "thread/status/changed") {
+            this._resting[params.status?.type === "active" ? "delete" : "add"](params.threadId);
+        }
+        this.refreshSoon();
     }
 
     refreshSoon() {
-        clearTimeout(this._timer);
+        if (this._timer) {
+            return; // so that a thread that changes all the time does not put it off for ever
+        }
         const isLong = (this.threads.value?.length ?? 0) > MANY;
         const pause = isLong ? this._askedAt + REFRESH_MANY_MS - Date.now() : 0;
-        this._timer = setTimeout(() => this.refresh(), Math.max(REFRESH_AFTER_MS, pause));
+        this._refreshIn(Math.max(REFRESH_AFTER_MS, pause));
+    }
+
+    /** @param {number} pause */
+    _refreshIn(pause) {
+        clearTimeout(this._timer);
+        this._timer = setTimeout(() => {
+            this._timer = 0;
+            this.refresh();
+        }, pause);
     }
 
     async refresh() {
         this._askedAt = Date.now();
+        const number = ++this._asked;
         try {
             const { threads } = await this._session.request("orchestration/snapshot");
+            if (number < this._answered) {
+                return; // a newer list was there before
+            }
+            this._answered = number;
             const { asking, done } = changesIn(this.threads.value ?? threads, threads);
             this.threads.value = threads;
+            if (!this._timer && threads.some((/** @type {ThreadOverview} */ one) => one.busy && this._resting.has(one.id))) {
+                this._refreshIn(UNSETTLED_MS);
+            }
             for (const [what, some] of /** @type {const} */ ([["The agent asks", asking], ["The agent is done", done]])) {
                 some.forEach((one) => this._notifier.tell(what, one.id, titleOf(one)));
             }

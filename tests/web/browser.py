@@ -76,9 +76,14 @@ async def until_counted(locator: Any, count: int) -> None:
 
     The page's policy forbids the usual way, which evaluates a string repeatedly.
     """
+    await expected(locator).to_have_count(count, timeout=STEP_S * 1000)
+
+
+def expected(of: Any) -> Any:
+    """Returns playwright's assertions about a page or a locator, which wait."""
     from playwright.async_api import expect
 
-    await cast("Any", expect)(locator).to_have_count(count, timeout=STEP_S * 1000)
+    return cast("Any", expect)(of)
 
 
 async def shown(page: Any) -> list[str]:

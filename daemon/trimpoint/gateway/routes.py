@@ -20,6 +20,7 @@ from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.commands.typed_commands import TypedCommands
 from trimpoint.gateway.commands.views.context_inspections import ContextInspections
 from trimpoint.gateway.commands.views.context_meters import ContextMeters
+from trimpoint.gateway.commands.views.folder_trusts import FolderTrusts
 from trimpoint.gateway.commands.views.history_answers import HistoryAnswers
 from trimpoint.gateway.commands.views.history_searches import HistorySearches
 from trimpoint.gateway.commands.views.revert_previews import RevertPreviews
@@ -95,7 +96,8 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
     previews = RevertPreviews(registry, sessions, identity, worktrees)
     inspections = ContextInspections(registry, sessions)
     history = History(daemon.recall, registry)
-    views = CommandViews(previews, inspections, HistorySearches(history))
+    trusts = FolderTrusts(registry, threads.trust)
+    views = CommandViews(previews, inspections, HistorySearches(history), trusts)
     slash = SlashRunner(registry, sessions, views)
     starts = TurnStarts(registry, sessions, threads, identity, captures)
     QueuedPrompts(registry, side.clients, starts, tasks)

@@ -1,11 +1,12 @@
 """Begins threads: new ones, and threads of Codex that have no journal yet."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
+from trimpoint.core.commands.trust import newly_trusted
 from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -51,8 +52,9 @@ async def begin_thread(
     :raises ProviderFailure: when Codex refused or has ended.
     :raises JournalRefuses: when the journal cannot be written.
     """
+    trusted = await threads.trust.before(params)
     with threads.router.buffering():
-        raw = await threads.start(params)
+        raw = await threads.start(params, may_trust=True)
         thread = thread_in(raw)
         thread_id = str(thread["id"])
         if not params.get("ephemeral"):
@@ -64,6 +66,15 @@ async def begin_thread(
             threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, 1))
         on_begun(raw, thread_id)
         threads.router.release(thread_id)
+    await tell_of_trust(threads, thread_id, trusted)
+
+
+async def tell_of_trust(
+    threads: ProviderThreads, thread_id: str, trusted: Mapping[str, str] | None
+) -> None:
+    """Warns a thread's clients of folders that Codex has begun to trust since `trusted`."""
+    for folder in await threads.trust.added(trusted):
+        threads.router.notify(thread_id, "warning", {"message": newly_trusted(folder)})
 
 
 async def adopt_thread(

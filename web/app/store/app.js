@@ -18,7 +18,7 @@ import { folderInAddress, idInAddress } from "./address.js";
 import { Fleet } from "./fleet.js";
 import { Jumps } from "./jumps.js";
 import { keep, read } from "./kept.js";
-import { forgetSoon } from "./notice.js";
+import { forgetSoon, warnLater } from "./notice.js";
 import { Notifier } from "./notifier.js";
 import { Offers } from "./offers.js";
 import { isRefused, Prompts } from "./prompts.js";
@@ -221,9 +221,7 @@ export class App {
     async interrupt(thread) {
         const turn = thread.state?.turns.at(-1);
         if (turn?.status === "running") {
-            await this.attempt(() =>
-                this.session.request("turn/interrupt", { threadId: thread.id, turnId: turn.id }),
-            );
+            await this.attempt(() => this.session.request("turn/interrupt", { threadId: thread.id, turnId: turn.id }));
         }
     }
 
@@ -326,6 +324,9 @@ export class App {
                     this.shell?.showMeter(Math.round(params.percent ?? -1), fullness(params));
                 }
                 this._list.change(params.threadId, { context: params });
+                break;
+            case "warning":
+                warnLater(this.notice, params.message, () => this.open.value?.id === params.threadId);
                 break;
             case "commands/progress":
                 if (thread) {

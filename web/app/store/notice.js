@@ -21,3 +21,17 @@ export function forgetSoon(shown) {
         }, SHOWN_FOR_MS);
     }
 }
+
+/**
+ * Says what the daemon warns of. The answer that opens its thread may come in one piece with the warning, and is read first.
+ * @param {Signal<Notice | null>} shown
+ * @param {string} text
+ * @param {() => boolean} isAboutOpen
+ */
+export function warnLater(shown, text, isAboutOpen) {
+    setTimeout(() => {
+        if (isAboutOpen()) {
+            shown.value = { kind: "problem", text };
+        }
+    });
+}

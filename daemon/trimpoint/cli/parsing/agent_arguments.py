@@ -10,6 +10,8 @@ from trimpoint.cli.parsing.options import (
     seconds,
     thread_options,
 )
+from trimpoint.core.commands.trust import Trust
+from trimpoint.core.model.spelling import Spelling
 
 OPEN = """\
 Starts a daemon if none runs, and has it serve the page at 127.0.0.1. The address works once,
@@ -118,6 +120,22 @@ def add_ask(commands: Commands) -> None:
     )
     parser.add_argument("-C", "--cwd", metavar="DIR", help="begin a new thread in this folder")
     for_clients(parser, thread=True)
+
+
+def add_trust(commands: Commands) -> None:
+    """Adds the command `trust`."""
+    parser = command(
+        commands,
+        Trust.command,
+        "thread_commands.trust:run",
+        f"{Trust.summary[:1].lower()}{Trust.summary[1:]}",
+        Trust.explanation(Spelling.SHELL),
+    )
+    parser.add_argument(
+        "answer", metavar="YES|NO", nargs="?", choices=("yes", "no"), help="what is to become of it"
+    )
+    parser.add_argument("-C", "--cwd", metavar="DIR", help="another folder than this one")
+    for_clients(parser)
 
 
 def add_chat(commands: Commands) -> None:

@@ -29,6 +29,7 @@ GROUPS = (
             agent.add_tui,
             agent.add_open,
             agent.add_desktop,
+            agent.add_trust,
             threads.add_interrupt,
             threads.add_watch,
         ),

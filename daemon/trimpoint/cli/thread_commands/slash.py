@@ -72,8 +72,7 @@ async def carry_out(client: Client, thread_id: str, text: str) -> Exit:
         text = f"/{Clear.command} {await _turns_to_keep(client, thread_id) or ''}".strip()
     async with _progress(client, text) as spinner:
         answer = await _answered(client, thread_id, text, spinner)
-    outcome = msgspec.convert(answer, CommandOutcome)
-    return _show(outcome, answer)
+    return show_outcome(msgspec.convert(answer, CommandOutcome), answer)
 
 
 async def _turns_to_keep(client: Client, thread_id: str) -> int:
@@ -153,13 +152,14 @@ async def _progress(client: Client, text: str) -> AsyncGenerator[Spinner]:
             tasks.cancel_scope.cancel()
 
 
-def _show(outcome: CommandOutcome, answer: dict[str, Any]) -> Exit:
+def show_outcome(outcome: CommandOutcome, answer: Mapping[str, Any] | None = None) -> Exit:
+    """Prints an outcome and returns its exit code. `answer` has its files."""
     glyph, colour, code = _ending(outcome)
     message = printable(done_text(outcome, Spelling.SHELL))
     stdout_console().print(Text.assemble((f"{glyph} ", f"bold {colour}"), message))
     if outcome.blocker is not None and outcome.blocker.kind == "turn":
         stdout_console().print(Text("  Stop it with: trimpoint interrupt", "dim"))
-    for line in _file_lines(as_dict(answer.get("files"))):
+    for line in _file_lines(as_dict((answer or {}).get("files"))):
         stdout_console().print(line)
     if outcome.summary:
         stdout_console().print(summary_panel("Summary", outcome.summary))

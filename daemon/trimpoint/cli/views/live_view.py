@@ -99,6 +99,8 @@ class LiveView:
             self._unshown = msgspec.convert(params, ContextStatus)
             if not self._turn_is_open:
                 self._show_unshown()
+        elif method == "warning":
+            self.note(one_line(str(params.get("message", "")), 2000), "yellow")
         elif method == "serverRequest/resolved":
             self.note("The question was answered.")
         elif method == "error" and params.get("willRetry", True):

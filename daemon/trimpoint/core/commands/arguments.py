@@ -156,4 +156,11 @@ def _any_name(given: str) -> str | None:
     return None if not given or given.startswith("--") else given
 
 
+def _yes_or_no(given: str) -> str | None:
+    return given.lower() if given.lower() in ("yes", "no") else None
+
+
+YES_OR_NO = Unit("yes or no", _yes_or_no)
+
+
 MODEL = Unit("the name of a model", _any_name)

@@ -13,6 +13,7 @@ from trimpoint.core.commands.looking import Context, Search, Stats, Timeline
 from trimpoint.core.commands.new import New
 from trimpoint.core.commands.pins import Pin, Pins, Unpin
 from trimpoint.core.commands.revert import Revert
+from trimpoint.core.commands.trust import Trust
 from trimpoint.core.commands.undo import Undo
 from trimpoint.core.model.spelling import Spelling
 
@@ -24,6 +25,7 @@ REGISTRY: dict[str, type[Command]] = {
         Search,
         Stats,
         Pins,
+        Trust,
         Compact,
         Compress,
         Clear,

@@ -18,6 +18,7 @@ from trimpoint.core.commands.new import New
 from trimpoint.core.commands.parsing import NotACommand, Parsed, UsageError
 from trimpoint.core.commands.pins import Pin, Unpin
 from trimpoint.core.commands.registry import help_text
+from trimpoint.core.commands.trust import Trust
 from trimpoint.core.context.context_size import ContextSize, window_of
 from trimpoint.core.context.cost import cache_of, with_cost
 from trimpoint.core.context.segments import context_segments
@@ -50,6 +51,7 @@ from trimpoint.gateway.commands.slash_outcomes import (
     with_members,
 )
 from trimpoint.gateway.commands.views.context_inspections import ContextInspections
+from trimpoint.gateway.commands.views.folder_trusts import FolderTrusts
 from trimpoint.gateway.commands.views.history_searches import HistorySearches
 from trimpoint.gateway.commands.views.off_loop import off_loop, size_of
 from trimpoint.gateway.commands.views.revert_previews import RevertPreviews
@@ -65,11 +67,14 @@ Progress = Callable[[CommandProgress], None]
 
 
 class CommandViews(NamedTuple):
-    """Answers the commands that change nothing: a revert's preview, `/context` and `/search`."""
+    """Answers the commands that change no thread: a revert's preview, `/context`, `/search` and
+    `/trust`.
+    """
 
     previews: RevertPreviews
     inspections: ContextInspections
     searches: HistorySearches
+    trusts: FolderTrusts
 
 
 class _Before(NamedTuple):
@@ -123,8 +128,10 @@ class SlashRunner:
                 return await self._read(parsed, thread_id)
 
     async def _read(self, parsed: Command, thread_id: str) -> CommandOutcome:
-        """Answers a command that changes nothing."""
+        """Answers a command that changes no thread."""
         match parsed:
+            case Trust():
+                return await self._views.trusts.run(thread_id, parsed)
             case Search(query):
                 return await self._views.searches.run(thread_id, query)
             case Context():

@@ -29,6 +29,7 @@ from trimpoint.codex.appserver.supervisor import (
 )
 from trimpoint.codex.appserver.versions import FORKS_AT_TURNS
 from trimpoint.codex.notifications.watches import TurnWatch, Watch
+from trimpoint.codex.project_trust import ProjectTrust
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.operations.history.resync import catch_up
@@ -77,6 +78,7 @@ class ProviderThreads:
         self._begun: dict[str, Raw] = {}
         self._resumption = Resumption(link, router)
         self.forking = Forking(link, self)
+        self.trust = ProjectTrust.of_link(link)
 
     def is_loaded(self, provider_id: str | None) -> bool:
         """Returns whether the running Codex has the provider thread loaded, with the daemon
@@ -114,11 +116,13 @@ class ProviderThreads:
         self._registry.set_owner(provider_id, route.thread_id)
         self.router.bind(provider_id, route)
 
-    async def start(self, params: dict[str, Any]) -> Raw:
+    async def start(self, params: dict[str, Any], *, may_trust: bool = False) -> Raw:
         """Starts a provider thread that reports raw items, and returns Codex's answer. Call it
-        inside `router.buffering()`.
+        inside `router.buffering()`. Codex trusts no further folder for it, unless it `may_trust`.
         """
+        before = None if may_trust else await self.trust.before(params)
         raw = await self.link.request("thread/start", {**params, "experimentalRawEvents": True})
+        await self.trust.put_back(before)
         self._begun[str(thread_in(raw)["id"])] = raw.copy()
         return raw
 

@@ -217,6 +217,8 @@ class Following:
                 self._take_progress(message.read_as(CommandProgress))
             case "thread/settings/updated":
                 state.settings = settings_of(as_dict(message.params.get("threadSettings")))
+            case "warning":
+                state.tell(Tone.PROBLEM, str(message.params.get("message") or ""))
             case "serverRequest/resolved":
                 request_id = message.params.get("requestId")
                 if self._asked.pop(request_id, None) is not None and state.withdraw(request_id):

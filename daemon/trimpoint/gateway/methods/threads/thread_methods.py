@@ -25,7 +25,7 @@ from trimpoint.operations.provider.settings import (
     in_force,
 )
 from trimpoint.operations.sessions import ReadySession
-from trimpoint.operations.thread_starts import adopt_thread, begin_thread
+from trimpoint.operations.thread_starts import adopt_thread, begin_thread, tell_of_trust
 from trimpoint.threads.ids import new_uuid7
 
 
@@ -159,6 +159,7 @@ class ThreadMethods:
         `open_thread`, if given, opens the thread instead of the client's request, and returns the
         response that Codex would have given.
         """
+        trusted = await self._threads.trust.before({"cwd": parent and parent.cwd, **params})
         with self._threads.router.buffering():
             # The turns are needed to record them; Codex returns no turns of an ephemeral thread.
             whole = params if params.get("ephemeral") else {**params, "excludeTurns": False}
@@ -177,6 +178,7 @@ class ThreadMethods:
             client_request.answer(self._adopted_answer(raw, str(thread["id"]), params))
             self._subscriptions.join(client_request.client, str(thread["id"]), again=True)
             self._threads.router.release(str(thread["id"]))
+        await tell_of_trust(self._threads, str(thread["id"]), trusted)
 
     def _adopted_answer(self, raw: Raw, thread_id: str, params: dict[str, Any]) -> Any:
         writer = self._registry.loaded(thread_id)

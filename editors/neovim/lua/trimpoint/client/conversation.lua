@@ -23,6 +23,7 @@ local STARTS_WORK = {
 ---@field on_resolved fun(question: trimpoint.Question)
 ---@field on_turn_end fun(status: string)
 ---@field on_begun fun() a command is carried out
+---@field on_warning fun(message: string) something that a person should know
 ---@field on_ready fun() the daemon can be asked again
 
 ---@class trimpoint.Conversation
@@ -332,6 +333,9 @@ local NOTIFICATIONS = {
   ["commands/progress"] = function(self, params)
     self.progress = params.message or ""
     self._listener.on_begun()
+  end,
+  ["warning"] = function(self, params)
+    self._listener.on_warning(params.message or "")
   end,
   ["thread/settings/updated"] = function(self, params)
     self.settings = settings.of(params.threadSettings)

@@ -65,6 +65,9 @@ local function new(thread_id, cwd)
     on_resolved = function()
       say.in_chat(self, "The question was answered elsewhere.", "info")
     end,
+    on_warning = function(message)
+      say.in_chat(self, message, "warning")
+    end,
     on_turn_end = function(status)
       self:_on_turn_end(status)
     end,

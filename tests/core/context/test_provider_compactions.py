@@ -3,11 +3,15 @@
 import pytest
 from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.context.provider_compactions import (
+    ASKED_FOR,
     COMPACTION,
     newest_own_compaction,
     seen_turns,
+    turns_brought_back,
 )
 from trimpoint.core.decide.auto_compaction import auto_status
+from trimpoint.core.decide.overflow import compacted_by_codex
+from trimpoint.core.decide.reverting import target_after
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
@@ -221,3 +225,71 @@ def test_an_automatic_compaction_keeps_no_turns_that_codex_had_compacted() -> No
     requested = thread.do(internal.CompactWhenCritical()).events[1]
     assert isinstance(requested, ev.CompactionRequested)
     assert requested.keep_last_n_turns == 1
+
+
+def asked_for(thread: Conversation, turn_id: str) -> None:
+    """Records a compaction that another program asked Codex for behind the turn."""
+    thread.report(ev.EntryRecorded(turn_id, f"codex/{turn_id}", "activity", COMPACTION, ASKED_FOR))
+
+
+def test_of_a_compaction_behind_a_turn_the_model_sees_only_what_came_after_it() -> None:
+    thread = started(turns=3)
+    asked_for(thread, "turn-3")
+    assert (seen_turns(thread.state), len(thread.state.turns)) == (0, 3)
+    thread.turn()
+    assert seen_turns(thread.state) == 1
+    said = thread.when(trim(2)).rejected(Reason.NOTHING_TO_TRIM).message
+    assert said == (
+        "Nothing to trim: Codex was asked to compact the context after turn 3, so the model sees 1 turn and Codex's summary of"
+        " what came before. To keep 2 would bring 1 turn back word for word and make the context larger. /clear 2 --force does"
+        " it all the same."
+    )
+    thread.clear(1)
+    assert newest_own_compaction(thread.state) is None
+
+
+def test_one_behind_a_turn_that_the_generation_was_given_counts() -> None:
+    thread = started(turns=3)
+    thread.clear(2)
+    asked_for(thread, "turn-3")
+    assert seen_turns(thread.state) == 0
+    assert compacted_by_codex(thread.state)
+    thread.clear(1, force=True)
+    assert (seen_turns(thread.state), turns_brought_back(thread.state)) == (1, 1)
+    assert not compacted_by_codex(thread.state)
+
+
+def test_an_undo_says_that_codex_was_asked_to_compact() -> None:
+    thread = started(turns=3)
+    asked_for(thread, "turn-3")
+    thread.turn()
+    thread.clear(1)
+    said = thread.when(client(wire.UndoTrim)).rejected(Reason.DOES_NOT_FIT).message
+    assert said.startswith("Codex was asked to compact the context after turn 3, and what it had")
+
+
+def test_a_revert_to_the_turn_goes_back_to_behind_the_compaction() -> None:
+    thread = started(turns=3)
+    asked_for(thread, "turn-2")
+    target = target_after(thread.state, 2)
+    assert (target.through, target_after(thread.state, 1).through) == ("codex/turn-2", "turn-1")
+
+
+def test_a_revert_to_before_the_trim_knows_no_compaction_behind_it() -> None:
+    thread = started(turns=3)
+    thread.clear(2)
+    asked_for(thread, "turn-3")
+    thread.turn()
+    assert target_after(thread.state, 3).through == "turn-3"
+    thread.revert(turn_id="turn-3")
+    assert (newest_own_compaction(thread.state), seen_turns(thread.state)) == (None, 3)
+    assert not thread.state.compacted_behind
+    thread.revert(undo=True)
+    assert thread.state.compacted_behind == {"turn-3": 2}
+
+
+def test_after_a_revert_to_an_earlier_turn_there_was_none() -> None:
+    thread = started(turns=3)
+    asked_for(thread, "turn-3")
+    thread.revert(turn_id="turn-2")
+    assert seen_turns(thread.state) == 2

@@ -7,6 +7,7 @@ from typing import Any
 from trimpoint.testkit import run, say
 
 from tests.e2e.conftest import Harness
+from tests.e2e.conversation import Conversation
 from tests.e2e.wire import JsonRpcClient, connect_to_codex
 
 
@@ -37,3 +38,27 @@ def provider_thread_of(harness: Harness) -> str:
     return max(
         path.stem[-36:] for path in harness.codex_home.glob("sessions/*/*/*/rollout-*.jsonl")
     )
+
+
+async def begun(harness: Harness, turns: int, *commands: str) -> tuple[str, str]:
+    """Starts a thread with numbered turns, ends its daemon, and returns the ids of the thread and
+    of its provider thread.
+    """
+    async with harness.conversation() as talk:
+        for _ in range(turns):
+            await talk.turn(tool=True)
+        for command in commands:
+            assert (await talk.type(command))["status"] == "completed"
+        return talk.thread_id, provider_thread_of(harness)
+
+
+@asynccontextmanager
+async def going_on(
+    harness: Harness, thread_id: str, turns: int, **params: Any
+) -> AsyncIterator[Conversation]:
+    """Yields the thread in a new daemon, resumed by a client, with this many turns counted."""
+    async with harness.daemon(), harness.client() as client:
+        await client.request("thread/resume", threadId=thread_id, **params)
+        talk = Conversation(client, thread_id, harness.model, harness.script)
+        talk.turns = turns
+        yield talk

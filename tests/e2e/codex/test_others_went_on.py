@@ -2,8 +2,6 @@
 
 import os
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -11,7 +9,7 @@ import pytest
 from trimpoint.cli.connection.client import RemoteError
 from trimpoint.testkit import say
 
-from tests.e2e.codex.another_program import another_program, provider_thread_of, turn
+from tests.e2e.codex.another_program import another_program, begun, going_on, turn
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.wire import JsonRpcClient, connect_to_codex
@@ -23,30 +21,6 @@ pytestmark = [
         reason="names to Codex itself the thread that the first daemon began"
     ),
 ]
-
-
-async def begun(harness: Harness, turns: int, *commands: str) -> tuple[str, str]:
-    """Starts a thread with numbered turns, ends its daemon, and returns the ids of the thread and
-    of its provider thread.
-    """
-    async with harness.conversation() as talk:
-        for _ in range(turns):
-            await talk.turn(tool=True)
-        for command in commands:
-            assert (await talk.type(command))["status"] == "completed"
-        return talk.thread_id, provider_thread_of(harness)
-
-
-@asynccontextmanager
-async def going_on(
-    harness: Harness, thread_id: str, turns: int, **params: Any
-) -> AsyncIterator[Conversation]:
-    """Yields the thread in a new daemon, resumed by a client, with this many turns counted."""
-    async with harness.daemon(), harness.client() as client:
-        await client.request("thread/resume", threadId=thread_id, **params)
-        talk = Conversation(client, thread_id, harness.model, harness.script)
-        talk.turns = turns
-        yield talk
 
 
 def messages(timeline: list[dict[str, Any]]) -> list[str]:
@@ -158,22 +132,6 @@ async def test_a_compaction_by_another_program_is_an_activity_of_the_ledger(
             entry for entry in entries if "compacted" in str(entry)
         ]
         assert (await talk.type("/clear 1"))["status"] == "completed"
-        assert seen_turns(await talk.turn(), 4) == [3, 4]
-
-
-async def test_a_turn_in_which_another_program_only_compacted_is_nothing_to_lose_or_to_clear(
-    harness: Harness,
-) -> None:
-    thread_id, provider_id = await begun(harness, 2)
-    async with another_program(harness, provider_id) as wire:
-        await wire.result("thread/compact/start", threadId=provider_id)
-        await wire.received_after("turn/completed")
-        await turn(wire, harness, provider_id, 3)
-    async with going_on(harness, thread_id, 3) as talk:
-        cleared = await talk.type("/clear 2")
-        assert cleared["status"] == "completed"
-        assert "Not carried over" not in cleared["message"]
-        assert (await talk.type("/clear 1"))["reason"] == "nothing_to_trim"
         assert seen_turns(await talk.turn(), 4) == [3, 4]
 
 

@@ -177,7 +177,11 @@ def compacted_by_codex(state: ThreadState) -> bool:
         for entry in state.entries[start:]
         if entry.role == COMPACTION and entry.turn_id in here
     )
-    return any(entry.text != COMPACTED for entry in compactions)
+    # One behind a turn that the generation was given is in the generation too.
+    behind = {turn.id: state.compacted_behind.get(turn.id) for turn in state.active_turns[-1:]}
+    return state.generation.number in behind.values() or any(
+        entry.text != COMPACTED for entry in compactions
+    )
 
 
 def _placed(

@@ -13,6 +13,7 @@ from trimpoint_protocol.hints import CommandHint
 from trimpoint.core.context.active_context import context_items
 from trimpoint.core.context.generations import generation_behind
 from trimpoint.core.context.pins import carried_pins, pin_items
+from trimpoint.core.context.provider_compactions import entry_behind
 from trimpoint.core.decide.file_history import is_late
 from trimpoint.core.evolve.revert_folds import (
     changes_context,
@@ -196,7 +197,7 @@ def target_after(state: ThreadState, kept: int) -> RevertTarget:
     last = state.turns[kept - 1].generation if kept else 0
     points = points_at(state.trim_points, state.turns[:kept])
     discards = [discard for discard in state.discards if discard.generation <= last]
-    through = state.turns[kept - 1].provider_turn_id or state.turns[kept - 1].id if kept else None
+    through = _last_in_codex(state, state.turns[kept - 1]) if kept else None
     # The provider thread of that generation holds a context with a trim that was undone since.
     is_undone = any(one.boundary.generation <= last < one.undone_in for one in state.undone)
     # A fork's provider thread begins behind the trims that the fork inherited.
@@ -205,6 +206,14 @@ def target_after(state: ThreadState, kept: int) -> RevertTarget:
     turns, injected = _with_injected(state.turns[:kept], []), injected_at(state, kept)
     pins = placed_notes(state.pins, kept)
     return _target(turns, points, generation, through, discards, injected, pins)
+
+
+def _last_in_codex(state: ThreadState, turn: Turn) -> str:
+    """Returns the id of the last turn of Codex that belongs to the turn in its generation."""
+    behind = entry_behind(state, turn)
+    if behind is not None and state.compacted_behind[turn.id] <= turn.generation:
+        return behind.id
+    return turn.provider_turn_id or turn.id
 
 
 def _with_injected(turns: Sequence[Turn], injected: list[bytes]) -> list[Turn]:

@@ -15,7 +15,7 @@ from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.context.context_size import exceeds, window_of
 from trimpoint.core.context.generations import generation_behind
-from trimpoint.core.context.provider_compactions import newest_own_compaction
+from trimpoint.core.context.provider_compactions import OwnCompaction, newest_own_compaction
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp
 from trimpoint.core.model.ledger import Boundary
@@ -137,9 +137,8 @@ def _began_sealed(context: ThreadState, number: int) -> bool:
 
 def _needs_force(state: ThreadState, plan: UndoPlan, policy: Policy) -> Rejected | None:
     command = "/undo --redo --force" if plan.opened.reason == "redo" else "/undo --force"
-    if (index := _compacted_in(state, plan)) is not None:
-        own = f"Codex compacted the context automatically in turn {index + 1}"
-        lost = f"{own}, and what it had then cannot be had back by an undo."
+    if (compaction := _compacted_in(state, plan)) is not None:
+        lost = f"{compaction.told}, and what it had then cannot be had back by an undo."
         words = CommandHint(command, "brings the turns back word for word")
         return Rejected(Reason.DOES_NOT_FIT, lost, hints=(*_reverting(state, plan), words))
     window = window_of(state.usage, model_in(state.settings), policy)
@@ -164,23 +163,24 @@ def _reverting(state: ThreadState, plan: UndoPlan) -> tuple[CommandHint, ...]:
     return (CommandHint(f"/revert {kept} --context", f"brings it back{since}"),)
 
 
-def _compacted_in(state: ThreadState, plan: UndoPlan) -> int | None:
-    """Returns the position of a turn that the plan brings back although Codex had compacted it, or
-    None. A trim that is made again brings back only what the model sees now.
+def _compacted_in(state: ThreadState, plan: UndoPlan) -> OwnCompaction | None:
+    """Returns Codex's compaction of turns that the plan brings back, or None. A trim that is made
+    again brings back only what the model sees now.
     """
     if plan.opened.reason == "redo":
-        here = newest_own_compaction(state)
-        return None if here is None else here.turn_index
+        return newest_own_compaction(state)
     return compacted_by_codex(state, plan.boundary, plan.context)
 
 
-def compacted_by_codex(state: ThreadState, boundary: Boundary, context: ThreadState) -> int | None:
-    """Returns the position of a turn that undoing `boundary` would bring back in full although
-    Codex had compacted it, or None. `context` is the state without that trim.
+def compacted_by_codex(
+    state: ThreadState, boundary: Boundary, context: ThreadState
+) -> OwnCompaction | None:
+    """Returns Codex's compaction of turns that undoing `boundary` would bring back in full, or
+    None. `context` is the state without that trim.
     """
     here = newest_own_compaction(state)
     if here is not None:
-        return here.turn_index
+        return here
     number = boundary.generation - 1
     past = msgspec.structs.replace(
         context,
@@ -191,6 +191,10 @@ def compacted_by_codex(state: ThreadState, boundary: Boundary, context: ThreadSt
             if turn_id in state.turn_index
             and state.turns[state.turn_index[turn_id]].generation <= number
         ],
+        compacted_behind={
+            turn_id: made_in
+            for turn_id, made_in in state.compacted_behind.items()
+            if made_in <= number
+        },
     )
-    before = newest_own_compaction(past)
-    return None if before is None else before.turn_index
+    return newest_own_compaction(past)

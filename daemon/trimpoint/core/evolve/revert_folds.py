@@ -216,6 +216,7 @@ def complete_revert(state: ThreadState, event: ev.CheckpointRestored, at_ms: int
         undone=state.undone,
         injected_before_next=state.injected_before_next,
         note_places={pin.id: pin.place for pin in state.pins if pin.turn_id is None},
+        compacted_behind=state.compacted_behind,
     )
     state.redoable = 0
     left = injected_at(state, kept)
@@ -227,6 +228,11 @@ def complete_revert(state: ThreadState, event: ev.CheckpointRestored, at_ms: int
         state.trim_points = points_at(state.trim_points, state.turns)
         last = state.turns[-1].generation if state.turns else 0
         state.discards = discards_left(state, last)
+        state.compacted_behind = {
+            turn_id: made_in
+            for turn_id, made_in in state.compacted_behind.items()
+            if made_in <= last
+        }
     count_active_messages(state)
 
 
@@ -307,6 +313,7 @@ def _restore_undone(state: ThreadState, past: UndoState) -> None:
     stayed = {point.id: point for point in state.trim_points}
     state.trim_points = [stayed.get(point.id, point) for point in past.trim_points]
     state.discards = past.discards
+    state.compacted_behind = past.compacted_behind
     state.undone = past.undone
     place_boundaries(state)
 

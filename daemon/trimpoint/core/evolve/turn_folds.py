@@ -1,6 +1,6 @@
 """Applies the events of prompts, entries, raw items and ends of turns."""
 
-from trimpoint.core.context.provider_compactions import is_own_compaction
+from trimpoint.core.context.provider_compactions import ASKED_FOR, is_own_compaction
 from trimpoint.core.evolve.compaction_attempts import note_turn_end
 from trimpoint.core.evolve.queue_folds import note_sending
 from trimpoint.core.evolve.usage_folds import (
@@ -52,7 +52,11 @@ def record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> Non
         state.active_messages += index >= state.active_from_turn
     elif is_own_compaction(entry):
         state.provider_compaction_count += 1
-        state.compacted_in.append(entry.turn_id)
+        if entry.text == ASKED_FOR:
+            made_in = state.generation.number
+            state.compacted_behind = {**state.compacted_behind, entry.turn_id: made_in}
+        else:
+            state.compacted_in.append(entry.turn_id)
     if index == len(state.turns) - 1 and index >= state.active_from_turn:
         state.entry_index[entry.id] = len(state.entries)
         state.entries.append(entry)

@@ -113,8 +113,8 @@ class UndoState(msgspec.Struct):
     turns and entries that the revert kept. `commit` holds the files before the revert and is empty
     if it left the files alone. `injected` are the items that had been injected after the last kept
     turn, and `was_cut` is the former `Turn.is_cut` of that turn.
-    `injected_before_next` is the former one of the state, and `note_places` the former
-    `Pin.place` of each pinned note.
+    `injected_before_next` and `compacted_behind` are the former ones of the state, and
+    `note_places` the former `Pin.place` of each pinned note.
     """
 
     generation: int
@@ -132,6 +132,7 @@ class UndoState(msgspec.Struct):
     undone: list[UndoneTrim] = []
     injected_before_next: list[bytes] = []
     note_places: dict[str, int] = {}
+    compacted_behind: dict[str, int] = {}
 
 
 class Operation(msgspec.Struct):
@@ -209,7 +210,8 @@ class ThreadState(msgspec.Struct):
     restored them. `entries` are in the order of their turns. `turn_requests` are keyed by request
     id until Codex answers, then by turn id until the turn begins, so that the thread is busy
     without a gap. `turn_aliases` maps Codex's id of a repeated turn to the turn's own id.
-    `compacted_in` are the ids of the turns in which Codex compacted by itself. `active_messages`
+    `compacted_in` are the ids of the turns in which Codex compacted by itself, `compacted_behind`
+    those behind which another program asked for it, each with its generation. `active_messages`
     counts the messages of the active turns, discarded ones included, `message_count` those of all
     turns. The turns before position `items_dropped_to` hold no raw items; the position approaches
     the newest trim point in steps, because dropping the items of a hundred thousand turns at once
@@ -270,6 +272,7 @@ class ThreadState(msgspec.Struct):
     queue: list[QueuedPrompt] = []
     hold: Hold | None = None
     name_unconfirmed: bool = False
+    compacted_behind: dict[str, int] = {}
 
     @property
     def exists(self) -> bool:

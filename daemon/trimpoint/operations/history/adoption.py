@@ -22,6 +22,7 @@ from trimpoint.codex.notifications.translate import ending_of, entry_of
 from trimpoint.core.context.active_context import pruned_by
 from trimpoint.core.context.carried_turns import carried_turn
 from trimpoint.core.context.pins import pin_items
+from trimpoint.core.context.provider_compactions import ASKED_FOR, COMPACTION
 from trimpoint.core.evolve.revert_folds import discards_left, injected_at, points_at
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
@@ -42,6 +43,7 @@ async def imported_turns(
     lines = await anyio.to_thread.run_sync(conversation_lines, str(path)) if path else []
     items = items_by_turn(lines)
     facts: list[ev.AnyEvent] = []
+    before: str | None = None
     if parent is None and (injected := injected_before_turns(lines)):
         facts.append(ev.ItemsInjected(tuple(injected)))
     turn_ids = {str(turn["id"]) for turn in turns}
@@ -51,8 +53,12 @@ async def imported_turns(
             continue
         if parent is not None and parent.turn_aliases.get(turn_id) in parent.turn_index:
             facts.extend(_retried_turn(parent, turn_id))
+        elif before is not None and only_compacts(turn):
+            facts.extend(compaction_facts(turn, before, items.get(turn_id, NO_ITEMS)))
+            continue
         else:
             facts.extend(_adopted_turn(turn, items.get(turn_id, NO_ITEMS)))
+        before = turn_id
     return tuple(facts)
 
 
@@ -89,6 +95,25 @@ def is_reviewers(turn: dict[str, Any], turn_ids: Container[str]) -> bool:
     """Returns whether a turn is the reviewer's part of a review whose own turn is in `turn_ids`."""
     root_id = turn.get("rootTurnId")
     return root_id is not None and root_id != turn["id"] and str(root_id) in turn_ids
+
+
+def only_compacts(turn: dict[str, Any]) -> bool:
+    """Returns whether a turn of Codex is a compaction that a person asked for, and has ended."""
+    kinds = {as_dict(item).get("type") for item in as_list(turn.get("items"))}
+    return kinds == {COMPACTION} and turn.get("status") == "completed"
+
+
+def compaction_facts(
+    turn: dict[str, Any], before: str, items: TurnItems = NO_ITEMS
+) -> Iterator[ev.AnyEvent]:
+    """Yields the facts about a turn that only compacts: an entry of the turn `before` it, with
+    Codex's id of the compaction's turn, and what was injected behind it.
+    """
+    turn_id = str(turn["id"])
+    detail = msgspec.json.encode({"type": COMPACTION, "id": turn_id})
+    yield ev.EntryRecorded(before, turn_id, "activity", COMPACTION, ASKED_FOR, detail)
+    if items.injected:
+        yield ev.ContextItemsRecorded(before, tuple(items.injected), injected=len(items.injected))
 
 
 def _retried_turn(parent: ThreadState, provider_turn_id: str) -> Iterator[ev.AnyEvent]:

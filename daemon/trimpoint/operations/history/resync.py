@@ -6,6 +6,7 @@ A person may have continued the thread with `codex exec resume` or the terminal 
 there, or taken turns back.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import anyio.to_thread
@@ -25,11 +26,17 @@ from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import message_text
 from trimpoint.core.context.generations import conversation_items
 from trimpoint.core.context.injections import injection
+from trimpoint.core.context.provider_compactions import ASKED_FOR
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.lenient import as_list
 from trimpoint.core.model.state import Generation, ThreadState
-from trimpoint.operations.history.adoption import is_reviewers, turn_facts
+from trimpoint.operations.history.adoption import (
+    compaction_facts,
+    is_reviewers,
+    only_compacts,
+    turn_facts,
+)
 
 log = structlog.get_logger()
 
@@ -88,9 +95,26 @@ async def catch_up(
         [turn for turn in missed if _is_silent(state, turn)], generation.rollout_path
     )
     told = [turn for turn in missed if turn.get("items")]
-    facts = tuple(fact for turn in told for fact in turn_facts(turn, generation.number, NO_ITEMS))
-    facts = (*injected, *facts)
+    facts = (*injected, *_facts(told, generation, _turn_before(state, meeting)))
     return Missed(facts, new_turns and bool(told), _taken_back(state, missed, meeting))
+
+
+def _facts(
+    turns: list[ListedTurn], generation: Generation, before: str | None
+) -> Iterator[ev.AnyEvent]:
+    for turn in turns:
+        if before is not None and only_compacts(turn):
+            yield from compaction_facts(turn, before)
+        else:
+            yield from turn_facts(turn, generation.number, NO_ITEMS)
+            before = str(turn["id"])
+
+
+def _turn_before(state: ThreadState, meeting: ListedTurn | None) -> str | None:
+    """Returns the turn of the context that comes before those that the ledger lacks, or None."""
+    known = _known(state, meeting) if meeting is not None else None
+    at = len(state.turns) - 1 if known is None else known
+    return state.turns[at].id if at >= state.active_from_turn else None
 
 
 async def _injected_elsewhere(
@@ -220,7 +244,13 @@ def _taken_back(
 
 
 def _known(state: ThreadState, turn: dict[str, Any]) -> int | None:
+    """Returns the position of the turn in the ledger, or of the one that has a turn of Codex's own
+    as its last entry; None if neither is there.
+    """
     turn_id = str(turn["id"])
+    at = state.entry_index.get(turn_id)
+    if at is not None and state.entries[at].text == ASKED_FOR:
+        turn_id = state.entries[at].turn_id
     return state.turn_index.get(state.turn_aliases.get(turn_id, turn_id))
 
 

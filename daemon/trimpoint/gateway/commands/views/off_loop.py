@@ -75,6 +75,7 @@ def _copy(state: ThreadState) -> ThreadState:
         pins=list(state.pins),
         undone=list(state.undone),
         compacted_in=list(state.compacted_in),
+        compacted_behind=dict(state.compacted_behind),
         injected_before_next=list(state.injected_before_next),
         pending_requests=dict(state.pending_requests),
         turn_requests=dict(state.turn_requests),

@@ -52,6 +52,17 @@ exported, _ = timed(lambda: sum(1 for _ in ndjson(session, include_compacted=Tru
 print(records / bare, exported / bare, lines, bare)
 """
 
+SHOW = """
+import contextlib, io, os, sys, time
+os.environ["CLAUDE_CONFIG_DIR"] = sys.argv[1]
+from trimpoint.cli.main import main
+began = time.perf_counter()
+shown = io.StringIO()
+with contextlib.redirect_stdout(shown):
+    assert main(["sessions", "show", sys.argv[2], "--agent", "claude", "-n", "5"]) == 0
+print(time.perf_counter() - began, len(shown.getvalue()), 0, time.process_time())
+"""
+
 
 def run_real(stage: Bench) -> Outcome:
     """Reads a session of 4 MiB and one eight times as large."""
@@ -69,7 +80,15 @@ def run_real(stage: Bench) -> Outcome:
         bare = Figure("… decoded", "s", [run.core_seconds for run in runs])
         figures += [read, exported, bare]
         name = f"reading {mib} MiB"
-        verdicts.append(Verdict(name, read.median, at_most(4, "×"), "processor time, median"))
+        verdicts.append(Verdict(name, read.median, at_most(4.5, "×"), "processor time, median"))
+    size = stage.sized(420_000_000, 16_000_000)
+    with path.open("wb") as file:
+        file.writelines(session_rows(size))
+    runs = [in_process(SHOW, home, SESSION) for _ in range(stage.sized(3, 1))]
+    shown = Figure("5 entries shown, its start included", "s", [run.core_seconds for run in runs])
+    figures.append(shown)
+    name = f"showing the newest of {size // 1_000_000} MB"
+    verdicts.append(Verdict(name, shown.median, at_most(1, "s"), "processor time, median"))
     return Outcome(verdicts, figures)
 
 

@@ -1,6 +1,7 @@
 """Rows as Claude Code writes them into its logs."""
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -79,3 +80,37 @@ CHAIN = [
 
 def active(folder: Path) -> list[str]:
     return [one.text for one in document_of(only_session(folder)).messages if one.active]
+
+
+def random_rows(chance: random.Random, repeated: float = 0.05) -> list[dict[str, Any]]:
+    """Rows of every kind, with parents and ids as damaged as they can be."""
+    uuids: list[str] = []
+    rows: list[dict[str, Any]] = []
+    for number in range(chance.randrange(5, 80)):
+        uuid = chance.choice(uuids) if uuids and chance.random() < repeated else f"u{number}"
+        newest = uuids[-1] if uuids else None
+        others = [None, "missing", *uuids]
+        parent = newest if chance.random() < 0.8 else chance.choice(others)
+        kept = [*chance.sample(uuids, min(len(uuids), chance.randrange(4))), f"u{number + 2}"]
+        words = f"{number}"
+        used = answer(uuid, parent, text(words), message_id=f"m{number // 2}")
+        call_result = [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]
+        queued = {"type": "queued_command", "prompt": words}
+        row = chance.choices(
+            [
+                prompt(uuid, parent, words),
+                prompt(uuid, parent, call_result),
+                used,
+                used | {"isApiErrorMessage": True},
+                prompt(uuid, parent, "") | {"type": "attachment", "attachment": queued},
+                {"type": "queue-operation", "operation": "enqueue", "content": words},
+                {"type": "queue-operation", "operation": "remove"},
+                boundary(uuid, chance.choice([None, kept]), chance.choice([uuid, "s"])),
+                summary(uuid, parent or "missing"),
+            ],
+            (30, 10, 30, 5, 4, 4, 4, 6, 6),
+        )[0]
+        rows.append(row | {"isSidechain": chance.random() < 0.07})
+        if "uuid" in row:
+            uuids.append(uuid)
+    return rows

@@ -17,7 +17,16 @@ from trimpoint.sessionlogs.claude.reader import ClaudeReader
 from trimpoint.sessionlogs.records import Records
 
 from benchmarks.budgets.real_sessions import session_rows
-from tests.sessionlogs.claude_rows import SESSION, answer, boundary, prompt, summary, text, write
+from tests.sessionlogs.claude_rows import (
+    SESSION,
+    answer,
+    boundary,
+    prompt,
+    random_rows,
+    summary,
+    text,
+    write,
+)
 from tests.sessionlogs.sessions import document_of, lines_of, only_session
 
 
@@ -64,40 +73,6 @@ class AlwaysLooking(Branches):
     @rearranged.setter
     def rearranged(self, value: bool) -> None:
         pass
-
-
-def random_rows(chance: random.Random) -> list[dict[str, Any]]:
-    """Rows of every kind, with parents and ids as damaged as they can be."""
-    uuids: list[str] = []
-    rows: list[dict[str, Any]] = []
-    for number in range(chance.randrange(5, 80)):
-        uuid = chance.choice(uuids) if uuids and chance.random() < 0.05 else f"u{number}"
-        newest = uuids[-1] if uuids else None
-        others = [None, "missing", *uuids]
-        parent = newest if chance.random() < 0.8 else chance.choice(others)
-        kept = [*chance.sample(uuids, min(len(uuids), chance.randrange(4))), f"u{number + 2}"]
-        words = f"{number}"
-        used = answer(uuid, parent, text(words), message_id=f"m{number // 2}")
-        call_result = [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]
-        queued = {"type": "queued_command", "prompt": words}
-        row = chance.choices(
-            [
-                prompt(uuid, parent, words),
-                prompt(uuid, parent, call_result),
-                used,
-                used | {"isApiErrorMessage": True},
-                prompt(uuid, parent, "") | {"type": "attachment", "attachment": queued},
-                {"type": "queue-operation", "operation": "enqueue", "content": words},
-                {"type": "queue-operation", "operation": "remove"},
-                boundary(uuid, chance.choice([None, kept]), chance.choice([uuid, "s"])),
-                summary(uuid, parent or "missing"),
-            ],
-            (30, 10, 30, 5, 4, 4, 4, 6, 6),
-        )[0]
-        rows.append(row | {"isSidechain": chance.random() < 0.07})
-        if "uuid" in row:
-            uuids.append(uuid)
-    return rows
 
 
 def read(rows: list[dict[str, Any]], fates: Records | None) -> Records:

@@ -40,12 +40,16 @@ def found_below(folder: Path, pattern: str) -> list[Path]:
 
 @contextmanager
 def opened(
-    path: Path, size: int | None = None, on_damage: Callable[[], None] | None = None
+    path: Path,
+    size: int | None = None,
+    on_damage: Callable[[], None] | None = None,
+    start: int = 0,
 ) -> Generator[LineSource, None, None]:
     """Yields a session file as a stream of lines.
 
     :param size: where reading a plain file stops, because it may have grown.
     :param on_damage: called when the rest of a compressed file cannot be decompressed.
+    :param start: where reading a plain file begins.
     :raises CannotRead: when it is deleted, or compressed and nothing is installed that can
         decompress it.
     """
@@ -53,7 +57,8 @@ def opened(
         if path.suffix == COMPRESSED:
             yield io.BufferedReader(_Decompressed(path, raw, on_damage), CHUNK_BYTES)
         else:
-            source = _UpTo(raw, size) if size is not None else raw
+            raw.seek(start)
+            source = _UpTo(raw, size - start) if size is not None else raw
             yield io.BufferedReader(source, CHUNK_BYTES)
 
 

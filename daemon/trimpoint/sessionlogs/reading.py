@@ -30,6 +30,13 @@ class Reader(Protocol):
         ...
 
 
+class EndingReader(Reader, Protocol):
+    """Reads the end of a session."""
+
+    reaches_back: bool
+    """Whether what stands before is needed."""
+
+
 class About(NamedTuple):
     """The data about a session in its log."""
 

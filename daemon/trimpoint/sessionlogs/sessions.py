@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from trimpoint_protocol import unified as u
 
 from trimpoint.sessionlogs.opening import CannotRead, opened, shown, size_of
-from trimpoint.sessionlogs.reading import About, Reader
+from trimpoint.sessionlogs.reading import About, EndingReader, Reader
 from trimpoint.sessionlogs.records import Records
 from trimpoint.sessionlogs.text.lines import batches_of
 from trimpoint.sessionlogs.text.whole import MAX_WHOLE_BYTES, TOO_LARGE, WHOLE_SUFFIX
@@ -19,7 +19,7 @@ from trimpoint.sessionlogs.text.whole import MAX_WHOLE_BYTES, TOO_LARGE, WHOLE_S
 
 class FoundSession(NamedTuple):
     """A session on disk. `parts` are its files, each with the data that the reader needs; `clears`
-    were found outside the log.
+    were found outside the log. `ending` makes a reader that can begin within the log.
     """
 
     id: str
@@ -30,6 +30,7 @@ class FoundSession(NamedTuple):
     lineage: u.Lineage | None = None
     attachments: tuple[u.Attachment, ...] = ()
     clears: tuple[u.Clear, ...] = ()
+    ending: Callable[[Records], EndingReader] | None = None
 
 
 class Survey(NamedTuple):

@@ -16,6 +16,7 @@ from trimpoint.cli.session_commands.own_threads import thread_named
 from trimpoint.cli.terminal import one_line, print_json, stdout_console
 from trimpoint.cli.thread_commands import timeline
 from trimpoint.cli.views.timeline_view import Marks, timeline_rows
+from trimpoint.sessionlogs.newest import newest_entries
 from trimpoint.sessionlogs.opening import CannotRead
 from trimpoint.sessionlogs.sessions import FoundSession, Reading, survey
 from trimpoint.sessionlogs.timeline import dividers_of, point_id, timeline_of
@@ -30,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         return timeline.run(arguments)
     session = chosen_session(arguments.id, arguments.agent)
     try:
-        shown = _newest(session, _expansion(arguments.expand), arguments.limit)
+        shown = _shown(session, arguments)
     except CannotRead as error:
         raise CliError(str(error), reason="cannot_read") from None
     if arguments.json:
@@ -38,22 +39,34 @@ def run(arguments: argparse.Namespace) -> int:
         return Exit.DONE
     console = stdout_console()
     console.print(Text(f"{session.agent} {session.id}", "dim"), Text(one_line(session.title or "")))
-    if len(shown.entries) < shown.total:
-        console.print(Text("… older entries are not shown; see more with --limit", "dim"), "")
+    if shown.more:
+        console.print(Text(f"… older entries are not shown; see more with {shown.ways}", "dim"), "")
     marks = Marks(trim_points=shown.numbers, rich_text=console.is_terminal)
     for row in timeline_rows(shown.entries, marks):
         console.print(row)
-    if not shown.total:
+    if not shown.entries:
         console.print(Text("There are no messages.", "dim"))
     return Exit.DONE
 
 
 class _Shown(NamedTuple):
-    """The newest entries, the number of all entries, and the number of each divider by its id."""
+    """The newest entries, whether there are more, and the number of each divider by its id."""
 
     entries: list[TimelineEntry]
-    total: int
+    more: bool
     numbers: dict[str, int]
+    ways: str = "--limit"
+
+
+def _shown(session: FoundSession, arguments: argparse.Namespace) -> _Shown:
+    """Reads the end of the session alone, where that is enough: JSON has the numbers of messages,
+    and `--expand` those of dividers, for which the whole session has to be read.
+    """
+    if not arguments.json and not arguments.expand:
+        found = newest_entries(session, arguments.limit)
+        if found is not None:
+            return _Shown(found, True, {}, "--limit, or --expand all")
+    return _newest(session, _expansion(arguments.expand), arguments.limit)
 
 
 def _newest(session: FoundSession, expand: set[int] | None, limit: int) -> _Shown:
@@ -66,7 +79,7 @@ def _newest(session: FoundSession, expand: set[int] | None, limit: int) -> _Show
         newest.append(entry)
         total += 1
     numbers = {point_id(number): number for number in range(1, len(dividers) + 1)}
-    return _Shown([*newest], total, numbers)
+    return _Shown([*newest], total > len(newest), numbers)
 
 
 def _expansion(wanted: list[str]) -> set[int] | None:

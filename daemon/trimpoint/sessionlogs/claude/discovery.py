@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from trimpoint_protocol import unified as u
 
@@ -21,6 +22,7 @@ from trimpoint.sessionlogs.claude.clears import (
     head_of,
     typed_clears,
 )
+from trimpoint.sessionlogs.claude.ending import ClaudeEnding
 from trimpoint.sessionlogs.claude.forks import (
     PROCESS,
     REQUEST,
@@ -164,17 +166,13 @@ def _session(
         if clear.from_session == session_id
         or (clear.from_session is None and clear.to_session == session_id)
     )
+    told: Any = {"is_side": is_side, "typed_clears": typed}
     return FoundSession(
         id=session_id,
         agent="claude",
         parts=[(path, shown(path.name))],
-        reader=partial(
-            ClaudeReader,
-            session_id,
-            is_side=is_side,
-            typed_clears=typed,
-            copied_lines=copied_lines,
-        ),
+        reader=partial(ClaudeReader, session_id, **told, copied_lines=copied_lines),
+        ending=partial(ClaudeEnding, session_id, **told),
         lineage=lineage,
         attachments=attachments,
         clears=own,

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from trimpoint.core.model.lenient import as_dict
+from trimpoint_protocol.lenient import as_dict
 
 _NAME = "trimpoint"
 # `name[extra]==1`, where the name may be the path of a folder or a wheel.

@@ -10,8 +10,7 @@ from trimpoint.acp.translate.endings import Ended, Failed, ending_of
 from trimpoint.acp.translate.forms import questions_answer, questions_form
 from trimpoint.acp.translate.history import replayed
 from trimpoint.acp.translate.mcp import BadServer, mcp_config
-from trimpoint.acp.translate.meter import meter_text, usage_of
-from trimpoint.acp.translate.notices import notice_of
+from trimpoint.acp.translate.status import meter_text, notice_of, usage_of
 from trimpoint.acp.translate.turns import TurnTranslator
 from trimpoint.acp.wire.capabilities import Capabilities, capabilities_in
 

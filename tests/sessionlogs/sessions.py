@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.sessionlogs.catalogue import found_sessions
 from trimpoint.sessionlogs.export import document, ndjson
 from trimpoint.sessionlogs.homes import Homes
 from trimpoint.sessionlogs.live import Summary, live_window
 from trimpoint.sessionlogs.sessions import FoundSession, Reading
 from trimpoint_protocol import unified as u
+from trimpoint_protocol.lenient import as_dict, as_list
 
 FIXTURES = Path(__file__).parent / "fixtures"
 THREAD = "01a00000-0000-7000-8000-00000000000"

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Raw
+from trimpoint_protocol.lenient import Json, as_dicts, as_text
 
 from trimpoint.acp.connection.daemon import DaemonLink
 from trimpoint.acp.connection.editor import Editor
@@ -23,7 +24,6 @@ from trimpoint.acp.connection.peer import (
     Peer,
     RpcError,
 )
-from trimpoint.acp.json_access import Json, as_objects, as_text
 from trimpoint.acp.login import Login
 from trimpoint.acp.sessions.catalogue import Catalogue
 from trimpoint.acp.sessions.mcp_servers import McpServers
@@ -318,7 +318,7 @@ async def _entries(link: DaemonLink, thread_id: str) -> list[Json]:
         page = await link.request(
             "timeline/read", threadId=thread_id, expand="all", limit=PAGE, cursor=cursor
         )
-        pages.append(as_objects(page.get("entries")))
+        pages.append(as_dicts(page.get("entries")))
         cursor = as_text(page.get("nextCursor")) or None
         if cursor is None:
             return [entry for entries in reversed(pages) for entry in entries]

@@ -5,11 +5,11 @@ import webbrowser
 from collections.abc import Callable
 
 import msgspec
+from trimpoint_protocol.lenient import Json, as_text
 
 from trimpoint.acp.connection.daemon import DaemonLink
 from trimpoint.acp.connection.editor import Editor
 from trimpoint.acp.connection.peer import INTERNAL, INVALID_PARAMS, Incoming, RpcError
-from trimpoint.acp.json_access import Json, as_text
 from trimpoint.acp.sessions.catalogue import Catalogue
 from trimpoint.acp.wire.answers import AuthMethod
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict
 from trimpoint_protocol.locations import HomeUnknown, xdg_directory
 
 from trimpoint.config.sections import FIXED, SECTIONS, Config
-from trimpoint.core.model.lenient import as_dict
 
 S = TypeVar("S", bound=msgspec.Struct)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.codex.appserver.launch import passed_on
 from trimpoint.codex.appserver.locate import CodexBinary, CodexNotFound, CodexUnusable, find_codex
@@ -20,7 +21,6 @@ from trimpoint.codex.appserver.versions import (
     binary_version,
     version_text,
 )
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.doctor import kernel
 from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
 from trimpoint.doctor.paths import daemon_pid

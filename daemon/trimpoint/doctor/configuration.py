@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.config.loading import ENVIRONMENT
 from trimpoint.config.sections import FIXED, fixed_settings
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
 
 # An override's value can be a bearer token or a header, so only its key is shown.

@@ -13,6 +13,7 @@ from typing import Any
 
 from trimpoint_protocol.locations import HomeUnknown
 
+from trimpoint.core.model.decision import counted
 from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
 from trimpoint.git.plumbing.repository import MINIMUM_VERSION
 from trimpoint.journal.port import Damage
@@ -83,16 +84,18 @@ def check_journals(installation: Installation) -> Iterator[Finding]:
             "thrown away."
         )
         yield warn(
-            f"{_count(kinds.total())} of {len(paths)} cannot be continued ({what})", hint, **facts
+            f"{counted(kinds.total(), 'thread')} of {len(paths)} cannot be continued ({what})",
+            hint,
+            **facts,
         )
     elif torn:
         yield ok(
-            f"{_count(len(paths))}; {torn} with a torn end, which is cut off and kept when the "
-            "thread is opened",
+            f"{counted(len(paths), 'thread')}; {torn} with a torn end, which is cut off and kept "
+            "when the thread is opened",
             **facts,
         )
     else:
-        yield ok(f"{_count(len(paths))}{', all whole' if paths else ''}", **facts)
+        yield ok(f"{counted(len(paths), 'thread', 'no')}{', all whole' if paths else ''}", **facts)
 
 
 def check_descriptors(installation: Installation) -> Iterator[Finding]:
@@ -156,7 +159,3 @@ def _user_name() -> str:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         return str(os.geteuid())
-
-
-def _count(threads: int) -> str:
-    return "1 thread" if threads == 1 else f"{threads or 'no'} threads"

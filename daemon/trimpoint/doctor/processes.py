@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trimpoint.codex.appserver.orphans import recorded_children
+from trimpoint.core.model.decision import counted
 from trimpoint.doctor import kernel
 from trimpoint.doctor.findings import Finding, Installation, ok, warn
 from trimpoint.doctor.paths import daemon_pid
@@ -93,6 +94,6 @@ def named(pid: int) -> str:
 
 
 def _holder(pid: int, threads: list[str]) -> Finding:
-    what = "1 thread" if len(threads) == 1 else f"{len(threads)} threads"
+    what = counted(len(threads), "thread")
     hint = f"They cannot be resumed through trimpoint until it ends. {WAY_OUT}"
     return warn(f"another Codex ({named(pid)}) holds {what}", hint, pid=pid, threads=threads)

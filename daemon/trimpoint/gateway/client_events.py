@@ -5,10 +5,10 @@ from functools import partial
 
 import msgspec
 from msgspec import Raw
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.views.view import envelopes
 from trimpoint.gateway.ids.handles import Handles
 from trimpoint.gateway.ids.identity import Identity

@@ -7,11 +7,11 @@ so they are recorded as inherited, like those of a fork.
 from typing import Any, NamedTuple
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.codex.history.rollout import TurnItems
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.operations.history.adoption import turn_facts
 from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,

@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.core.commands.trust import newly_trusted
 from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
 from trimpoint.operations.history.adoption import (

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 from trimpoint_protocol import unified as u
+from trimpoint_protocol.lenient import as_dict
 from trimpoint_protocol.readmodel import (
     ContextSummaryBanner,
     ContextTrimPointDivider,
@@ -16,7 +17,6 @@ from trimpoint_protocol.readmodel import (
     TimelineMessage,
 )
 
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.sessionlogs.ranges import Ranges
 
 SHOWN = ("prompt", "answer", "tool_call", "other")

@@ -16,12 +16,12 @@ from trimpoint.codex.notifications.translate import translate
 from trimpoint.codex.notifications.watches import TurnWatch
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.operations.history.adoption import turn_facts
 from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.sub_agents import SubAgents
 from trimpoint.operations.routing.thread_messages import rests
 from trimpoint.threads.registry import ThreadRegistry
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from tests.codex.notifications.routing import Listener, say, without_delay
 from tests.deadlines import STEP_S

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint_protocol.lenient import as_dict, as_list
 
 
 @pytest.mark.parametrize("value", [None, 3, "text", [1], True])

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint_protocol.lenient import as_dict, as_list
 
 LONG = 160
 SUMMARIES = ("This session is being continued", "Another language model", "<state_snapshot>")

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any
 
-from trimpoint.core.model.lenient import as_dict
+from trimpoint_protocol.lenient import as_dict
 
 
 class Model:

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import msgspec
 from msgspec import Raw
+from trimpoint_protocol.lenient import Json, as_dict
 
 from trimpoint.acp.connection.peer import INTERNAL, Incoming, OnResult, Peer, RpcError
-from trimpoint.acp.json_access import Json, as_object
 
 FindDaemon = Callable[[], Awaitable[Path]]
 """Returns the socket of the daemon, which it starts if none runs. Raises `DaemonMissing`."""
@@ -90,7 +90,7 @@ class DaemonLink:
             ended.
         """
         peer = await self.connected()
-        return as_object(msgspec.json.decode(await peer.request(method, params, on_result)))
+        return as_dict(msgspec.json.decode(await peer.request(method, params, on_result)))
 
     async def connected(self) -> Peer:
         """Returns the peer of the open connection; connects first if there is none.
@@ -218,4 +218,4 @@ def refuse_as_not_mine(question: Incoming) -> None:
 
 
 def _decoded(params: Raw) -> Json:
-    return as_object(msgspec.json.decode(params))
+    return as_dict(msgspec.json.decode(params))

@@ -4,9 +4,9 @@ import asyncio
 from typing import Any, Literal
 
 import msgspec
+from trimpoint_protocol.lenient import Json, as_dict
 
 from trimpoint.acp.connection.peer import Peer
-from trimpoint.acp.json_access import Json, as_object
 from trimpoint.acp.wire.capabilities import Capabilities
 from trimpoint.acp.wire.updates import Notice, SessionUpdate, Update
 
@@ -48,7 +48,7 @@ class Editor:
             if not sent.future.done() or sent.future.cancelled():
                 self._peer.notify("$/cancel_request", {"requestId": sent.id})
             raise
-        return as_object(answer)
+        return as_dict(answer)
 
     def elicitation_complete(self, elicitation_id: str) -> None:
         """Tells the editor that the page which it opened for an elicitation is no longer needed."""

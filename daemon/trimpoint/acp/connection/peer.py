@@ -13,8 +13,7 @@ import msgspec
 from msgspec import Raw
 from trimpoint_protocol import jsonrpc, peer
 from trimpoint_protocol.jsonrpc.framing import LineFramer, Malformed, TooLarge, Truncated
-
-from trimpoint.acp.json_access import as_object
+from trimpoint_protocol.lenient import as_dict
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +37,7 @@ class RpcError(Exception):
 
     def member(self, name: str) -> Any:
         """Returns the member `name` of `data`, or None if it is missing."""
-        return as_object(self.data).get(name)
+        return as_dict(self.data).get(name)
 
 
 class Incoming:

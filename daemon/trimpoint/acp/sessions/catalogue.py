@@ -2,9 +2,10 @@
 
 import asyncio
 
+from trimpoint_protocol.lenient import Json, as_text
+
 from trimpoint.acp.connection.daemon import DaemonLink
 from trimpoint.acp.connection.peer import RpcError
-from trimpoint.acp.json_access import Json, as_text
 from trimpoint.acp.translate.commands import available_commands
 from trimpoint.acp.translate.settings import Model, models_in
 from trimpoint.acp.wire.updates import AvailableCommands

@@ -3,10 +3,11 @@
 import asyncio
 import uuid
 
+from trimpoint_protocol.lenient import Json, as_text
+
 from trimpoint.acp.connection.daemon import DaemonLink
 from trimpoint.acp.connection.editor import Editor
 from trimpoint.acp.connection.peer import RpcError
-from trimpoint.acp.json_access import Json, as_text
 from trimpoint.acp.sessions.prompt import Prompt
 from trimpoint.acp.wire.answers import PromptEnded, StopReason
 from trimpoint.acp.wire.content import Text

@@ -3,7 +3,8 @@
 import asyncio
 from typing import Any
 
-from trimpoint.acp.json_access import Json, as_text
+from trimpoint_protocol.lenient import Json, as_text
+
 from trimpoint.acp.translate.mcp import server_names
 
 STARTED_DEADLINE_S = 15.0

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw
+from trimpoint_protocol.lenient import Json, as_dict, as_text
 
 from trimpoint.acp.connection.daemon import DaemonLink
 from trimpoint.acp.connection.editor import Editor
 from trimpoint.acp.connection.peer import RpcError
-from trimpoint.acp.json_access import Json, as_object, as_text
 from trimpoint.acp.sessions.prompt import Prompt
 from trimpoint.acp.translate.endings import Ended, ending_of
 from trimpoint.acp.translate.turns import TurnTranslator, compaction_updates
@@ -112,7 +112,7 @@ class OwnTurn:
         if self.turn_id is None or self._ended.is_set():
             return
         if method == "turn/completed":
-            turn = as_object(params.get("turn"))
+            turn = as_dict(params.get("turn"))
             if turn.get("id") == self.turn_id:
                 self._completed(turn)
         elif params.get("turnId") == self.turn_id:
@@ -144,7 +144,7 @@ class OwnTurn:
                 prompt.fail(error)
 
     def _taken(self, raw: Raw) -> None:
-        self.turn_id = as_text(as_object(as_object(msgspec.json.decode(raw)).get("turn")).get("id"))
+        self.turn_id = as_text(as_dict(as_dict(msgspec.json.decode(raw)).get("turn")).get("id"))
         self._begun.set()
         if self.is_cancelled:
             self.cancel()

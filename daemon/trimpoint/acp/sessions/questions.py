@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
+from trimpoint_protocol.lenient import Json, as_text
 
 from trimpoint.acp.connection.daemon import refuse_as_not_mine
 from trimpoint.acp.connection.editor import Editor
 from trimpoint.acp.connection.peer import Incoming, RpcError
-from trimpoint.acp.json_access import Json, as_text
 from trimpoint.acp.sessions.own_turn import OwnTurn
 from trimpoint.acp.translate import forms
 from trimpoint.acp.translate import permissions as p

@@ -9,10 +9,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from trimpoint_protocol.lenient import Json, as_dict, as_text
+
 from trimpoint.acp.connection.daemon import LOST, DaemonLink
 from trimpoint.acp.connection.editor import Editor
 from trimpoint.acp.connection.peer import INTERNAL, INVALID_PARAMS, Incoming, RpcError
-from trimpoint.acp.json_access import Json, as_object, as_text
 from trimpoint.acp.sessions.catalogue import Catalogue
 from trimpoint.acp.sessions.command_run import CommandRun, command_ended
 from trimpoint.acp.sessions.mcp_servers import McpServers
@@ -22,11 +23,9 @@ from trimpoint.acp.sessions.questions import Questions
 from trimpoint.acp.sessions.thread_link import ThreadLink
 from trimpoint.acp.translate import settings as s
 from trimpoint.acp.translate.commands import ALIASES, CONTEXT, STATUS, command_name, without_alias
-from trimpoint.acp.translate.meter import meter_text, usage_of
-from trimpoint.acp.translate.notices import notice_of
 from trimpoint.acp.translate.prompts import BadPrompt, has_attachments, input_of, typed_text
 from trimpoint.acp.translate.settings import Settings
-from trimpoint.acp.translate.titles import title_of
+from trimpoint.acp.translate.status import meter_text, notice_of, title_of, usage_of
 from trimpoint.acp.wire.answers import NewSession, Opened, OptionsSet, PromptEnded
 from trimpoint.acp.wire.content import Text
 from trimpoint.acp.wire.updates import (
@@ -108,7 +107,7 @@ class Session:
         if self._now.cwd != cwd:
             await self._link.request("thread/settings/update", threadId=self.thread.id, cwd=cwd)
             self._now = self._now._replace(cwd=cwd)
-        thread = as_object(answer.get("thread"))
+        thread = as_dict(answer.get("thread"))
         self._title = title_of(as_text(thread.get("name")) or None, as_text(thread.get("preview")))
         return Opened(modes=s.modes(self._now, self._first), config_options=await self._options())
 
@@ -367,7 +366,7 @@ class Session:
 
     def _set_elsewhere(self, params: Json) -> None:
         """Sends the editor settings that another client has changed."""
-        before, self._now = self._now, s.settings_of_update(as_object(params.get("threadSettings")))
+        before, self._now = self._now, s.settings_of_update(as_dict(params.get("threadSettings")))
         if before == self._now or not self._is_announced:
             return
         if s.mode_of(before) != s.mode_of(self._now):

@@ -1,9 +1,10 @@
 """Lists sessions under the ids that editors know."""
 
+from trimpoint_protocol.lenient import Json, as_dicts, as_text
+
 from trimpoint.acp.connection.daemon import DaemonLink
 from trimpoint.acp.connection.peer import RpcError
-from trimpoint.acp.json_access import Json, as_objects, as_text
-from trimpoint.acp.translate.titles import iso_time, title_of_row
+from trimpoint.acp.translate.status import iso_time, title_of_row
 from trimpoint.acp.wire.answers import ListedSession, SessionList
 
 PAGE = 50
@@ -35,7 +36,7 @@ class SessionLister:
                 title=title_of_row(row),
                 updated_at=iso_time(row.get("updatedAt")),
             )
-            for row in as_objects(answer.get("data"))
+            for row in as_dicts(answer.get("data"))
         ]
         return SessionList(sessions=sessions, next_cursor=as_text(answer.get("nextCursor")) or None)
 
@@ -66,7 +67,7 @@ class SessionLister:
     async def _first_ids(self) -> dict[str, str]:
         """Maps the id of the last thread in each chain of successors to the id of the first."""
         overview = await self._link.request("orchestration/snapshot")
-        rows = as_objects(overview.get("threads"))
+        rows = as_dicts(overview.get("threads"))
         went_on = {
             as_text(row.get("id")): as_text(row.get("newThreadId"))
             for row in rows

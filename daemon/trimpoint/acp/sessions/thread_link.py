@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw
+from trimpoint_protocol.lenient import Json, as_dict, as_text
 
 from trimpoint.acp.connection.daemon import DaemonLink, ThreadFollower
 from trimpoint.acp.connection.peer import INVALID_PARAMS, RpcError
-from trimpoint.acp.json_access import Json, as_object, as_text
 
 NOT_FOUND = -32002
 _MAX_SUCCESSORS = 1000
@@ -42,7 +42,7 @@ class ThreadLink:
         """
 
         def begun(raw: Raw) -> None:
-            thread = as_object(as_object(msgspec.json.decode(raw)).get("thread"))
+            thread = as_dict(as_dict(msgspec.json.decode(raw)).get("thread"))
             self._use(as_text(thread.get("id")))
 
         answer = await self._link.request("thread/start", on_result=begun, cwd=cwd, **self._given())

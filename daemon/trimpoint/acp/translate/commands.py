@@ -2,7 +2,8 @@
 
 import re
 
-from trimpoint.acp.json_access import Json, as_objects, as_text
+from trimpoint_protocol.lenient import Json, as_dicts, as_text
+
 from trimpoint.acp.wire.updates import AvailableCommand, AvailableCommands, CommandInput
 
 ALIASES = {"trim": "clear"}
@@ -13,7 +14,7 @@ _TYPED = re.compile(r"([/:])([A-Za-z][\w-]*)(\s.*)?", re.DOTALL)
 
 def available_commands(listed: Json) -> AvailableCommands:
     """Returns all commands; `listed` is the answer of `commands/list`."""
-    rows = as_objects(listed.get("commands"))
+    rows = as_dicts(listed.get("commands"))
     commands = [
         _command(as_text(row.get("name")), as_text(row.get("usage")), as_text(row.get("summary")))
         for row in rows

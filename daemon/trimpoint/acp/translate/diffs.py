@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from trimpoint.acp.json_access import Json, as_object, as_text
+from trimpoint_protocol.lenient import Json, as_dict, as_text
+
 from trimpoint.acp.wire.content import Diff, Location
 
 ReadFile = Callable[[str], str | None]
@@ -45,12 +46,12 @@ def diffs_of(change: Json, read_file: ReadFile) -> list[Diff]:
 
 def kind_of(change: Json) -> str:
     """Returns "add", "delete" or "update"."""
-    return as_text(as_object(change.get("kind")).get("type")) or "update"
+    return as_text(as_dict(change.get("kind")).get("type")) or "update"
 
 
 def moved_to(change: Json) -> str | None:
     """Returns the new path of a moved file; None if it was not moved."""
-    return as_text(as_object(change.get("kind")).get("move_path")) or None
+    return as_text(as_dict(change.get("kind")).get("move_path")) or None
 
 
 def locations_of(change: Json) -> list[Location]:

@@ -2,7 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from trimpoint.acp.json_access import Json, as_object, as_text
+from trimpoint_protocol.lenient import Json, as_dict, as_text
+
 from trimpoint.acp.wire.answers import StopReason
 
 INTERNAL_ERROR, AUTH_REQUIRED = -32603, -32000
@@ -38,7 +39,7 @@ def ending_of(turn: Json, *, is_cancelled: bool) -> Ended | Failed:
     """
     if is_cancelled:
         return Ended("cancelled")
-    error = as_object(turn.get("error"))
+    error = as_dict(turn.get("error"))
     match turn.get("status"):
         case "failed":
             return _failure(error)
@@ -67,4 +68,4 @@ def error_kind(info: Any) -> str:
     """Returns Codex's name for an error, "other" if there is none."""
     if isinstance(info, str):
         return info
-    return next(iter(as_object(info)), "other")
+    return next(iter(as_dict(info)), "other")

@@ -4,7 +4,8 @@ questions of the agent.
 
 from typing import Any, NamedTuple
 
-from trimpoint.acp.json_access import Json, as_object, as_objects, as_text
+from trimpoint_protocol.lenient import Json, as_dict, as_dicts, as_text
+
 from trimpoint.acp.wire.capabilities import Capabilities
 
 DECLINED: Json = {"action": "decline"}
@@ -41,7 +42,7 @@ def elicitation_form(params: Json, capabilities: Capabilities) -> Form | None:
 def elicitation_answer(action: str, content: Any) -> Json:
     """Returns the answer for an MCP server, from the editor's answer."""
     if action == "accept":
-        return {"action": "accept", "content": as_object(content)}
+        return {"action": "accept", "content": as_dict(content)}
     return DECLINED if action == "decline" else CANCELLED
 
 
@@ -49,7 +50,7 @@ def questions_form(params: Json, capabilities: Capabilities) -> Form | None:
     """Returns the agent's questions as a form; None if the editor has no forms, or if a question
     asks for a secret.
     """
-    questions = as_objects(params.get("questions"))
+    questions = as_dicts(params.get("questions"))
     if not capabilities.form or not questions or any(one.get("isSecret") for one in questions):
         return None
     properties = {as_text(one.get("id")): _property(one) for one in questions}
@@ -60,7 +61,7 @@ def questions_form(params: Json, capabilities: Capabilities) -> Form | None:
 
 def questions_answer(action: str, content: Any) -> Json:
     """Returns the answer for the agent: each question's answer by the question's id."""
-    given = as_object(content) if action == "accept" else {}
+    given = as_dict(content) if action == "accept" else {}
     return {"answers": {name: {"answers": [str(value)]} for name, value in given.items()}}
 
 
@@ -70,7 +71,7 @@ def _property(question: Json) -> Json:
         "title": as_text(question.get("header")) or as_text(question.get("question")),
         "description": as_text(question.get("question")),
     }
-    choices = as_objects(question.get("options"))
+    choices = as_dicts(question.get("options"))
     if choices and not question.get("isOther"):
         shown["oneOf"] = [
             {"const": as_text(one.get("label")), "title": as_text(one.get("label"))}

@@ -4,7 +4,8 @@ points.
 
 from collections.abc import Iterator
 
-from trimpoint.acp.json_access import Json, as_object, as_objects, as_text
+from trimpoint_protocol.lenient import Json, as_dict, as_dicts, as_text
+
 from trimpoint.acp.translate.diffs import no_file
 from trimpoint.acp.translate.items import tool_call_of
 from trimpoint.acp.translate.turns import thought_in
@@ -74,7 +75,7 @@ def _plural(count: int, word: str) -> str:
 def _message(entry: Json) -> Iterator[Update]:
     entry_id, text = as_text(entry.get("id")), as_text(entry.get("text"))
     if entry.get("role") == "user":
-        for block in user_blocks(as_object(entry.get("detail")), text):
+        for block in user_blocks(as_dict(entry.get("detail")), text):
             yield UserMessageChunk(content=block, message_id=entry_id)
     elif text:
         yield AgentMessageChunk(content=Text(text=text), message_id=entry_id)
@@ -83,7 +84,7 @@ def _message(entry: Json) -> Iterator[Update]:
 def user_blocks(item: Json, text: str) -> list[ContentBlock]:
     """Returns a prompt with its images; only `text` if the item has no content."""
     blocks = [
-        one for part in as_objects(item.get("content")) if (one := _user_block(part)) is not None
+        one for part in as_dicts(item.get("content")) if (one := _user_block(part)) is not None
     ]
     return blocks or ([Text(text=text)] if text else [])
 
@@ -109,7 +110,7 @@ def _image(url: str) -> ContentBlock | None:
 
 
 def _activity(entry: Json) -> Iterator[Update]:
-    item = as_object(entry.get("detail"))
+    item = as_dict(entry.get("detail"))
     entry_id, title = as_text(entry.get("id")), as_text(entry.get("title"))
     match entry.get("activity"):
         case "reasoning":

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from trimpoint_protocol.hidden_characters import visible
+from trimpoint_protocol.lenient import Json, as_dict, as_dicts, as_text
 
-from trimpoint.acp.json_access import Json, as_object, as_objects, as_text
 from trimpoint.acp.translate.diffs import ReadFile, diffs_of, kind_of, locations_of, moved_to
 from trimpoint.acp.translate.outputs import raw_output, shown_as_text
 from trimpoint.acp.wire.content import (
@@ -109,7 +109,7 @@ def _looked_at(item: Json) -> tuple[ToolKind, list[Location]]:
     """Returns the kind of a command, if all its actions are of one kind, and the files that it
     reads.
     """
-    actions = as_objects(item.get("commandActions"))
+    actions = as_dicts(item.get("commandActions"))
     kinds = {action.get("type") for action in actions}
     if kinds == {"read"}:
         base = as_text(item.get("cwd"))
@@ -124,7 +124,7 @@ def _absolute(base: str, path: str) -> str:
 
 
 def _file_change(item: Json, read_file: ReadFile) -> ToolCall:
-    changes = as_objects(item.get("changes"))
+    changes = as_dicts(item.get("changes"))
     content: list[ToolContent] = [
         diff for change in changes for diff in diffs_of(change, read_file)
     ]
@@ -149,8 +149,8 @@ def change_title(changes: list[Json]) -> str:
 
 def _mcp_tool_call(item: Json) -> ToolCall:
     name = f"{as_text(item.get('server'))}/{as_text(item.get('tool'))}"
-    result, error = as_object(item.get("result")), as_object(item.get("error"))
-    content = [one for block in as_objects(result.get("content")) if (one := _block(block))]
+    result, error = as_dict(item.get("result")), as_dict(item.get("error"))
+    content = [one for block in as_dicts(result.get("content")) if (one := _block(block))]
     if error:
         content = [text_content(as_text(error.get("message")))]
     raw = error or (
@@ -172,7 +172,7 @@ def _mcp_tool_call(item: Json) -> ToolCall:
 
 def _dynamic_tool_call(item: Json) -> ToolCall:
     name = "/".join(filter(None, (as_text(item.get("namespace")), as_text(item.get("tool")))))
-    content = [one for block in as_objects(item.get("contentItems")) if (one := _block(block))]
+    content = [one for block in as_dicts(item.get("contentItems")) if (one := _block(block))]
     return _call(
         item,
         "other",
@@ -192,13 +192,13 @@ def _block(block: Json) -> ToolContent | None:
             mime_type = as_text(block.get("mimeType")) or "image/png"
             return Content(content=Image(data=as_text(block.get("data")), mime_type=mime_type))
         case "resource":
-            return text_content(as_text(as_object(block.get("resource")).get("text")))
+            return text_content(as_text(as_dict(block.get("resource")).get("text")))
         case _:
             return None
 
 
 def _web_search(item: Json) -> ToolCall:
-    action = as_object(item.get("action"))
+    action = as_dict(item.get("action"))
     url = as_text(action.get("url"))
     if action.get("type") in ("openPage", "findInPage") and url:
         return _call(item, "fetch", url)

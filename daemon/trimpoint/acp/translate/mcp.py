@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from trimpoint.acp.json_access import Json, as_list, as_objects, as_text
+from trimpoint_protocol.lenient import Json, as_dicts, as_list, as_text
 
 
 class BadServer(Exception):
@@ -34,7 +34,7 @@ def _server(server: Json) -> dict[str, Any]:
     if kind == "http":
         headers = {
             as_text(one.get("name")): as_text(one.get("value"))
-            for one in as_objects(server.get("headers"))
+            for one in as_dicts(server.get("headers"))
         }
         return {
             "url": as_text(server.get("url")),
@@ -47,7 +47,7 @@ def _server(server: Json) -> dict[str, Any]:
             "Codex supports only stdio and http."
         )
     env = {
-        as_text(one.get("name")): as_text(one.get("value")) for one in as_objects(server.get("env"))
+        as_text(one.get("name")): as_text(one.get("value")) for one in as_dicts(server.get("env"))
     }
     return {
         "command": as_text(server.get("command")),

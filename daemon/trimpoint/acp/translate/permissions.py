@@ -6,8 +6,8 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 from trimpoint_protocol.hidden_characters import whole
+from trimpoint_protocol.lenient import Json, as_dict, as_dicts, as_list, as_text
 
-from trimpoint.acp.json_access import Json, as_list, as_object, as_objects, as_text
 from trimpoint.acp.wire.content import AcpStruct, ToolCall, ToolContent, text_content
 
 _NOT_KNOWN = "What this would change is not known here, so it cannot be allowed here."
@@ -111,7 +111,7 @@ def wider_permission(params: Json) -> Permission:
     """Returns the permission for a request of more access, such as to the network or other
     folders.
     """
-    asked = as_object(params.get("permissions"))
+    asked = as_dict(params.get("permissions"))
     refused: Json = {"permissions": {}}
     options = [
         Option("Allow for this turn", "allow_once", {"permissions": asked, "scope": "turn"}),
@@ -135,15 +135,15 @@ def wider_permission(params: Json) -> Permission:
 
 def is_tool_approval(params: Json) -> bool:
     """Returns whether an elicitation asks only for approval of an MCP tool, without a form."""
-    meta, schema = as_object(params.get("_meta")), as_object(params.get("requestedSchema"))
-    return meta.get("codex_approval_kind") == "mcp_tool_call" and not as_object(
+    meta, schema = as_dict(params.get("_meta")), as_dict(params.get("requestedSchema"))
+    return meta.get("codex_approval_kind") == "mcp_tool_call" and not as_dict(
         schema.get("properties")
     )
 
 
 def tool_permission(params: Json, call: ToolCall | None) -> Permission:
     """Returns the permission for an MCP tool."""
-    meta = as_object(params.get("_meta"))
+    meta = as_dict(params.get("_meta"))
     kept = as_list(meta.get("persist")) or [meta.get("persist")]
     options = [Option("Allow", "allow_once", {"action": "accept", "content": {}})]
     names = {"session": "Allow for this session", "always": "Always allow"}
@@ -171,8 +171,8 @@ def question_permission(params: Json) -> Permission | None:
     """Returns a question of `item/tool/requestUserInput` as a permission if it is a single choice;
     None otherwise.
     """
-    questions = as_objects(params.get("questions"))
-    choices = as_objects(questions[0].get("options")) if len(questions) == 1 else []
+    questions = as_dicts(params.get("questions"))
+    choices = as_dicts(questions[0].get("options")) if len(questions) == 1 else []
     if not choices or questions[0].get("isSecret"):
         return None
     question_id, text = as_text(questions[0].get("id")), as_text(questions[0].get("question"))
@@ -215,18 +215,18 @@ def _decision_option(decision: Any) -> Option | None:
         case "acceptForSession":
             return Option("Allow for this session", "allow_always", {"decision": decision})
         case _:
-            return _amendment_option(as_object(decision))
+            return _amendment_option(as_dict(decision))
 
 
 def _amendment_option(decision: Json) -> Option | None:
     """Returns a decision that Codex also applies to similar commands or to a host from now on."""
-    policy = as_object(decision.get("acceptWithExecpolicyAmendment"))
+    policy = as_dict(decision.get("acceptWithExecpolicyAmendment"))
     words = " ".join(map(str, as_list(policy.get("execpolicy_amendment"))))
     if words:
         name = f"Always allow commands starting with `{words}`"
         return Option(name, "allow_always", {"decision": decision})
-    network = as_object(decision.get("applyNetworkPolicyAmendment"))
-    amendment = as_object(network.get("network_policy_amendment"))
+    network = as_dict(decision.get("applyNetworkPolicyAmendment"))
+    amendment = as_dict(network.get("network_policy_amendment"))
     return _host_option(decision, amendment) if amendment else None
 
 

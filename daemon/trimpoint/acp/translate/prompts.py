@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trimpoint.acp.json_access import Json, as_object, as_text
+from trimpoint_protocol.lenient import Json, as_dict, as_text
 
 Input = list[dict[str, Any]]
 
@@ -47,7 +47,7 @@ def _parts(block: Json) -> Input:
         case "resource_link":
             return [_text(_link(as_text(block.get("name")), as_text(block.get("uri"))))]
         case "resource":
-            return _resource(as_object(block.get("resource")))
+            return _resource(as_dict(block.get("resource")))
         case other:
             raise BadPrompt(
                 f"A prompt cannot contain a block of the type {other!r}; "

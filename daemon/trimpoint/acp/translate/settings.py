@@ -6,7 +6,8 @@ person selects the mode, and the reviewer of approvals is never changed.
 
 from typing import Any, NamedTuple
 
-from trimpoint.acp.json_access import Json, as_object, as_objects, as_text
+from trimpoint_protocol.lenient import Json, as_dict, as_dicts, as_text
+
 from trimpoint.acp.wire.answers import Choice, ConfigOption, Mode, Modes
 
 CONFIGURED = "configured"
@@ -82,7 +83,7 @@ class Settings(NamedTuple):
 def settings_of_answer(answer: Json) -> Settings:
     """Reads the settings from the answer to `thread/start` or `thread/resume`."""
     return Settings(
-        sandbox=as_object(answer.get("sandbox")),
+        sandbox=as_dict(answer.get("sandbox")),
         approval=answer.get("approvalPolicy"),
         model=as_text(answer.get("model")),
         effort=as_text(answer.get("reasoningEffort")) or None,
@@ -93,7 +94,7 @@ def settings_of_answer(answer: Json) -> Settings:
 def settings_of_update(settings: Json) -> Settings:
     """Reads the settings from `thread/settings/updated`."""
     return Settings(
-        sandbox=as_object(settings.get("sandboxPolicy")),
+        sandbox=as_dict(settings.get("sandboxPolicy")),
         approval=settings.get("approvalPolicy"),
         model=as_text(settings.get("model")),
         effort=as_text(settings.get("effort")) or None,
@@ -110,12 +111,12 @@ def models_in(answers: list[Json]) -> list[Model]:
             description=as_text(row.get("description")),
             efforts=tuple(
                 as_text(one.get("reasoningEffort"))
-                for one in as_objects(row.get("supportedReasoningEfforts"))
+                for one in as_dicts(row.get("supportedReasoningEfforts"))
             ),
             default_effort=as_text(row.get("defaultReasoningEffort")),
         )
         for answer in answers
-        for row in as_objects(answer.get("data"))
+        for row in as_dicts(answer.get("data"))
         if not row.get("hidden")
     ]
 

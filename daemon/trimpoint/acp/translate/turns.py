@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from trimpoint_protocol.lenient import Json, as_dict, as_dicts, as_list, as_text
 
-from trimpoint.acp.json_access import Json, as_list, as_object, as_objects, as_text
 from trimpoint.acp.translate.diffs import ReadFile
 from trimpoint.acp.translate.items import COMMAND, tool_call_of
 from trimpoint.acp.translate.outputs import Output
@@ -115,7 +115,7 @@ class TurnTranslator:
         return [ToolCallChanged(tool_call_id=item_id, status=status)]
 
     def _started(self, params: Json) -> list[Update]:
-        item = as_object(params.get("item"))
+        item = as_dict(params.get("item"))
         if item.get("type") == "contextCompaction":
             return self._compacting(as_text(item.get("id")), "in_progress")
         waits = item.get("type") == COMMAND and item.get("processId") is None
@@ -132,7 +132,7 @@ class TurnTranslator:
         return [_as(ToolCallStarted, call)]
 
     def _completed(self, params: Json) -> list[Update]:
-        item = as_object(params.get("item"))
+        item = as_dict(params.get("item"))
         item_id = as_text(item.get("id"))
         match item.get("type"):
             case "agentMessage" | "plan":
@@ -241,7 +241,7 @@ class TurnTranslator:
         )
 
     def _plan(self, params: Json) -> list[Update]:
-        steps = as_objects(params.get("plan"))
+        steps = as_dicts(params.get("plan"))
         entries = [
             PlanEntry(
                 content=as_text(step.get("step")),
@@ -266,7 +266,7 @@ class TurnTranslator:
         review_id = as_text(params.get("reviewId"))
         if self._open.pop(review_id, None) is None:
             return []
-        verdict = as_text(as_object(params.get("review")).get("status"))
+        verdict = as_text(as_dict(params.get("review")).get("status"))
         title = f"Automatic review: {verdict}" if verdict else None
         return [ToolCallChanged(tool_call_id=review_id, title=title, status="completed")]
 

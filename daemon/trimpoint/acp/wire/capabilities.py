@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from trimpoint.acp.json_access import as_object
+from trimpoint_protocol.lenient import as_dict
 
 
 class Capabilities(NamedTuple):
@@ -22,15 +22,15 @@ def capabilities_in(offered: Any) -> Capabilities:
     """Reads `clientCapabilities`; a member that does not have the type of the schema counts as
     absent.
     """
-    top = as_object(offered)
-    session, elicitation = as_object(top.get("session")), as_object(top.get("elicitation"))
+    top = as_dict(offered)
+    session, elicitation = as_dict(top.get("session")), as_dict(top.get("elicitation"))
     return Capabilities(
         compaction=_is_offered(session.get("compaction")),
         notices=_is_offered(session.get("notices")),
         form=_is_offered(elicitation.get("form")),
         url=_is_offered(elicitation.get("url")),
-        terminal_output=as_object(top.get("_meta")).get("terminal_output") is True,
-        terminal_login=as_object(top.get("auth")).get("terminal") is True,
+        terminal_output=as_dict(top.get("_meta")).get("terminal_output") is True,
+        terminal_login=as_dict(top.get("auth")).get("terminal") is True,
     )
 
 

@@ -19,8 +19,9 @@ from trimpoint.cli.connection.profile import announce_profile, is_asked
 from trimpoint.cli.connection.refusals import refused
 from trimpoint.cli.connection.relay import EndClosed, read_some, relay
 from trimpoint.cli.connection.settings import Settings
-from trimpoint.cli.connection.which_daemon import identify, is_same
+from trimpoint.cli.connection.which_daemon import identify
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
+from trimpoint.codex.appserver.launch_requests import is_same_path
 from trimpoint.streams.ends import SocketEnd
 from trimpoint.transport.client_stream import Transport
 
@@ -97,7 +98,7 @@ async def _check(settings: Settings, profile: ProfileParams, place: Path) -> int
         raise refused(error) from None
     except (OSError, ConnectionLost):
         raise DaemonLeft(f"The daemon at {place} closed the connection.", _START_AGAIN) from None
-    if not is_same(daemon.state_dir, settings.state_dir):
+    if not is_same_path(daemon.state_dir, settings.state_dir):
         raise CliError(
             f"The daemon at {place} (pid {daemon.pid}) keeps its state in {daemon.state_dir}, not "
             f"in {settings.state_dir}.",

@@ -1,6 +1,5 @@
 """Asks a daemon which one it is: its pid, and the state directory that it uses."""
 
-import os
 from pathlib import Path
 
 from trimpoint_protocol.errors import Reason
@@ -9,6 +8,7 @@ from trimpoint_protocol.methods import ProfileChosen, ProfileParams, SidecarStat
 from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError, ask, connect
 from trimpoint.cli.connection.profile import is_asked, use_profile
 from trimpoint.cli.exits import CliError
+from trimpoint.codex.appserver.launch_requests import is_same_path
 
 
 async def keeps_state_in(place: Path, state_dir: Path) -> bool | None:
@@ -17,7 +17,7 @@ async def keeps_state_in(place: Path, state_dir: Path) -> bool | None:
     """
     try:
         async with connect(place) as client:
-            return is_same((await identify(client, ProfileParams())).state_dir, state_dir)
+            return is_same_path((await identify(client, ProfileParams())).state_dir, state_dir)
     except (OSError, RemoteError, ConnectionLost):
         return None
 
@@ -43,8 +43,3 @@ async def identify(client: Client, profile: ProfileParams) -> ProfileChosen:
     await client.initialize("trimpoint-stdio")
     status = await ask(client, SidecarStatus, "sidecar/status")
     return ProfileChosen(profile="", pid=status.pid, state_dir=status.state_dir)
-
-
-def is_same(one: str | Path, other: str | Path) -> bool:
-    """Returns whether both paths name one folder, links followed."""
-    return os.path.realpath(one) == os.path.realpath(other)

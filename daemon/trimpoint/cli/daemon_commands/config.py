@@ -12,12 +12,12 @@ from typing import Any
 import msgspec
 from rich.table import Table
 from rich.text import Text
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.cli.daemon_commands.doctor import installation_of, setting_text
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import print_json, stdout_console
 from trimpoint.config.sections import FIXED, Config
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.doctor.configuration import settings
 
 _HEAD = """\

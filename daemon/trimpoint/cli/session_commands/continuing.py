@@ -15,7 +15,7 @@ from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import short_id
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.terminal import one_line, print_json, stdout_console
-from trimpoint.cli.views.age import counted
+from trimpoint.core.model.decision import counted
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,7 +39,7 @@ async def _continue(arguments: argparse.Namespace, cwd: str | None, client: Clie
         print_json(msgspec.to_builtins(begun))
         return Exit.DONE
     console = stdout_console()
-    held = f"{counted(begun.turns, 'turn')}, about {begun.est_tokens:,} tokens"
+    held = f"{counted(begun.turns, 'turn', 'no')}, about {begun.est_tokens:,} tokens"
     console.print(Text(f"Thread {short_id(begun.thread_id)} in {one_line(begun.cwd)}: {held}."))
     for line in begun.left_out:
         console.print(Text(f"  left out: {one_line(line)}", "dim"))

@@ -25,8 +25,9 @@ from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.pager import paged
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
-from trimpoint.cli.views.age import age, counted
+from trimpoint.cli.views.age import age
 from trimpoint.cli.views.diff_view import counts
+from trimpoint.core.model.decision import counted
 
 _COMMIT_CHARS = 10
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -60,7 +61,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
 
 def _print(console: Console, found: CheckpointList) -> None:
     if found.older:
-        earlier = f"… {counted(found.older, 'earlier turn')} not shown; see more with --limit"
+        earlier = f"… {counted(found.older, 'earlier turn', 'no')} not shown; see more with --limit"
         console.print(Text(earlier, "dim"))
     console.print(_table(found.turns))
     said: list[str] = []
@@ -126,7 +127,7 @@ async def _storage(arguments: argparse.Namespace, client: Client) -> int:
         refs = sum(thread.refs for thread in repository.threads)
         stdout_console().print(
             Text.assemble(
-                (repository.repository, "bold"), f"  {counted(refs, 'checkpoint')}, {size}"
+                (repository.repository, "bold"), f"  {counted(refs, 'checkpoint', 'no')}, {size}"
             )
         )
         stdout_console().print(_threads(repository))
@@ -141,7 +142,7 @@ def _threads(repository: RepositoryStorage) -> Table:
         unknown = Text("" if thread.known else "not known to this daemon", "yellow")
         table.add_row(
             f"  {one_line(thread.thread_id)}",
-            counted(thread.refs, "checkpoint"),
+            counted(thread.refs, "checkpoint", "no"),
             f"newest {age(thread.newest_at)} ago",
             unknown,
         )
@@ -169,7 +170,7 @@ async def _prune(arguments: argparse.Namespace, client: Client) -> int:
     for repository in result.repositories:
         stdout_console().print(Text(repository.repository, "bold"))
         stdout_console().print(_threads(repository))
-    refs = counted(result.refs, "checkpoint")
+    refs = counted(result.refs, "checkpoint", "no")
     if result.deleted:
         stdout_console().print(Text.assemble(("✓ ", "green"), f"Deleted {refs}."))
     else:
@@ -186,11 +187,11 @@ def _show_removal(result: PruneResult) -> int:
     for repository in result.repositories:
         stdout_console().print(Text(repository.repository, "bold"))
         stdout_console().print(_threads(repository))
-    refs, repositories = counted(result.refs, "checkpoint"), len(result.repositories)
+    refs, repositories = counted(result.refs, "checkpoint", "no"), len(result.repositories)
     if not result.deleted:
         what = (
             f"{refs} and all else that is trimpoint's would go for good "
-            f"({counted(repositories, 'worktree')})"
+            f"({counted(repositories, 'worktree', 'no')})"
         )
         print_line(
             Text(
@@ -204,7 +205,7 @@ def _show_removal(result: PruneResult) -> int:
         Text.assemble(
             ("✓ ", "green"),
             f"Removed {refs} and all else that was trimpoint's "
-            f"({counted(repositories, 'worktree')}).",
+            f"({counted(repositories, 'worktree', 'no')}).",
         )
     )
     for folder in result.kept:

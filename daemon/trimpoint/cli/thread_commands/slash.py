@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import msgspec
 from rich.text import Text
+from trimpoint_protocol.lenient import as_dict, as_list
 from trimpoint_protocol.methods import CommandOutcome
 
 from trimpoint.cli import keyboard
@@ -32,7 +33,6 @@ from trimpoint.cli.views.timeline_view import summary_panel
 from trimpoint.core.commands.clear import Clear
 from trimpoint.core.commands.compact import Compact
 from trimpoint.core.commands.parsing import parse
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.spelling import Spelling, undo_text
 from trimpoint.core.views.outcome_text import done_text
 

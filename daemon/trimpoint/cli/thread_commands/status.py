@@ -14,8 +14,9 @@ from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import here, known
 from trimpoint.cli.exits import Exit, NoDaemonRuns
 from trimpoint.cli.terminal import one_line, print_json, stdout_console
-from trimpoint.cli.views.age import counted, duration
+from trimpoint.cli.views.age import duration
 from trimpoint.cli.views.threads_view import by_place, thread_groups
+from trimpoint.core.model.decision import counted
 
 _STATES = {"connected": ("●", "green"), "idle": ("○", "cyan"), "unavailable": ("●", "red")}
 
@@ -51,12 +52,14 @@ def _print_daemon(console: Console, status: SidecarStatus) -> None:
             ("● ", "green"), f"{status.version}, up {duration(status.uptime_s)}, pid {status.pid}"
         ),
     )
-    table.add_row("", Text(f"{counted(clients, 'other client')} connected", "dim"))
+    table.add_row("", Text(f"{counted(clients, 'other client', 'no')} connected", "dim"))
     _add_codex(table, status.codex, status.codex.overrides)
     for profile in status.profiles:
         _add_codex(table, profile.codex, profile.overrides)
         table.add_row("", Text(f"CODEX_HOME {profile.codex_home}", "dim", overflow="fold"))
-        users = f"{counted(profile.clients, 'client')}, {counted(profile.threads, 'thread')}"
+        users = ", ".join(
+            (counted(profile.clients, "client", "no"), counted(profile.threads, "thread", "no"))
+        )
         table.add_row("", Text(users, "dim"))
     table.add_row(Text("State", "bold"), Text(status.state_dir, overflow="fold"))
     console.print(table)
@@ -81,7 +84,7 @@ def _codex(codex: CodexStatus) -> Text:
 def _print_threads(console: Console, threads: list[ThreadOverview], archived: int) -> None:
     console.print()
     more = f" ({counted(archived, 'archived thread')} not shown; --all)" if archived else ""
-    console.print(Text.assemble((counted(len(threads), "thread"), "bold"), (more, "dim")))
+    console.print(Text.assemble((counted(len(threads), "thread", "no"), "bold"), (more, "dim")))
     if threads:
         grouped = by_place(map(known, threads), here())
         console.print(thread_groups(grouped, console.width, headings=list(grouped) != [here()]))

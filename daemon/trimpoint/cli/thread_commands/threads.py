@@ -14,8 +14,8 @@ from trimpoint.cli.connection.known_threads import KnownThread, codex_threads, h
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.pager import paged
 from trimpoint.cli.terminal import print_json
-from trimpoint.cli.views.age import counted
 from trimpoint.cli.views.threads_view import by_place, thread_groups
+from trimpoint.core.model.decision import counted
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -31,8 +31,3 @@ def duration(seconds: float) -> str:
         if seconds >= length:
             return f"{int(seconds // length)} {unit}"
     return f"{max(0, int(seconds))} s"
-
-
-def counted(number: int, noun: str) -> str:
-    """Returns a number with its noun, in the plural where needed; 0 becomes "no"."""
-    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

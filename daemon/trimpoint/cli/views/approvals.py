@@ -9,12 +9,12 @@ from typing import Any
 
 from rich.text import Text
 from trimpoint_protocol.hidden_characters import whole
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.cli import keyboard
 from trimpoint.cli.connection.client import Client, Message
 from trimpoint.cli.terminal import one_line, print_line, printable, stderr_console
 from trimpoint.cli.views.timeline_view import command_line
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.shell_commands import unwrapped
 
 _APPROVALS = frozenset({"item/commandExecution/requestApproval", "item/fileChange/requestApproval"})

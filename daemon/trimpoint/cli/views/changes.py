@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from trimpoint.core.model.lenient import as_dict
+from trimpoint_protocol.lenient import as_dict
 
 
 class Counts(NamedTuple):

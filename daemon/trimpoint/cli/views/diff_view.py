@@ -8,7 +8,7 @@ from rich.text import Text
 from trimpoint_protocol.shapes.checkpoints import FileChange, FilesChanged
 
 from trimpoint.cli.terminal import one_line, printable
-from trimpoint.cli.views.age import counted
+from trimpoint.core.model.decision import counted
 
 _MARKS = {
     "added": ("A", "green"),
@@ -24,7 +24,7 @@ _NUMBER_WIDTH = 6
 
 def counts(changed: FilesChanged) -> Text:
     """Returns the totals, such as `3 files +12 -4`."""
-    text = Text(counted(changed.files, "file"))
+    text = Text(counted(changed.files, "file", "no"))
     if changed.additions:
         text.append(f" +{changed.additions}", "green")
     if changed.deletions:

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any, assert_never
 
 from markdown_it import MarkdownIt
+from trimpoint_protocol.lenient import as_dict, as_list
 from trimpoint_protocol.readmodel import (
     ContextSummaryBanner,
     ContextTrimPointDivider,
@@ -20,7 +21,6 @@ from trimpoint_protocol.readmodel import (
 
 from trimpoint.cli.views.changes import diff_text, place_of
 from trimpoint.cli.views.timeline_view import activity_words, markdown_parser
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.views.export import SPEAKERS, Heading, divider_text
 
 # A browser obeys it even where an escape was forgotten: no script runs, and no host is asked.

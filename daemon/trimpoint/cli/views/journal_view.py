@@ -9,7 +9,7 @@ from rich.text import Text
 
 from trimpoint.cli.connection.known_threads import SHORT_ID_CHARS
 from trimpoint.cli.terminal import one_line
-from trimpoint.cli.views.age import counted
+from trimpoint.core.model.decision import counted
 from trimpoint.journal.repair.repair import Outcome, RepairResult
 from trimpoint.journal.repair.verification import Problem, SnapshotState, Verified
 from trimpoint.threads.retention import Expired
@@ -54,7 +54,7 @@ def overview(found: list[Verified], root: Path) -> RenderableType:
         )
     total = size(sum(one.size_bytes for one in found))
     head = Text.assemble(
-        (f"{len(found)} {'journal' if len(found) == 1 else 'journals'}", "bold"),
+        (counted(len(found), "journal"), "bold"),
         f", {total}, in {root}",
     )
     return Group(head, table, *_problems(found)) if found else head
@@ -91,7 +91,7 @@ def verdicts(found: list[Verified]) -> RenderableType:
     """Returns the problems that a verification found, or one line if there are none."""
     bad = [one for one in found if one.problems]
     records = sum(one.records for one in found)
-    count = f"{len(found)} {'journal' if len(found) == 1 else 'journals'} with {records:,} records"
+    count = f"{counted(len(found), 'journal')} with {records:,} records"
     lost = sum(one.gaps for one in found)
     gaps = f"; records are missing in {counted(lost, 'place')}, from a salvage" if lost else ""
     if not bad:

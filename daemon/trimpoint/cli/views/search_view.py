@@ -7,7 +7,8 @@ from trimpoint_protocol.shapes.history import HistoryEntry, HistoryHit, HistoryS
 
 from trimpoint.cli.connection.known_threads import short_id
 from trimpoint.cli.terminal import one_line, printable
-from trimpoint.cli.views.age import age, counted
+from trimpoint.cli.views.age import age
+from trimpoint.core.model.decision import counted
 
 _KINDS = {
     "user": "prompt",

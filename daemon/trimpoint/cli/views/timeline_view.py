@@ -11,6 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
+from trimpoint_protocol.lenient import as_dict
 from trimpoint_protocol.readmodel import (
     ContextSummaryBanner,
     ContextTrimPointDivider,
@@ -22,7 +23,6 @@ from trimpoint_protocol.readmodel import (
 
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.age import clock_time, duration
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.shell_commands import as_typed, in_one_line, unwrapped
 
 if TYPE_CHECKING:  # most commands show no Markdown

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.core.context.active_context import is_preamble
-from trimpoint.core.model.lenient import as_dict, as_list
 
 
 class _Line(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.core.context.active_context import (
     PREAMBLE_KINDS,
@@ -17,7 +18,6 @@ from trimpoint.core.context.active_context import (
     is_preamble,
     message_text,
 )
-from trimpoint.core.model.lenient import as_dict, as_list
 
 # The label Codex puts on what the model answers to its compaction prompt (measured: 0.163, 0.171;
 # 0.153 puts none).

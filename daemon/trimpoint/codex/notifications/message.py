@@ -5,8 +5,7 @@ from typing import Any, Self
 
 import msgspec
 from msgspec import Raw
-
-from trimpoint.core.model.lenient import as_dict
+from trimpoint_protocol.lenient import as_dict
 
 _THREAD_ID_MEMBER = b',"params":{"threadId":"'
 # The bytes before the thread id, without the method's name.

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw
-
-from trimpoint.core.model.lenient import as_dict
+from trimpoint_protocol.lenient import as_dict
 
 # The value of `unconfirmed` in the settings while the first turn with them is running.
 _UNTIL_TURN_ENDS = "until the turn ends"

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeGuard
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.settings_reports import (
@@ -20,7 +21,6 @@ from trimpoint.codex.notifications.settings_reports import (
 )
 from trimpoint.core.context.active_context import is_preamble
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.reviews import ENTERED
 from trimpoint.core.model.shell_commands import as_typed, in_one_line
 

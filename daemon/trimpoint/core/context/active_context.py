@@ -10,11 +10,11 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.core.context.provider_compactions import COMPACTION, newest_own_compaction
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Discard, Entry, TrimPoint, Turn
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 
 # Blocks that Codex writes into a conversation by itself, as user-role messages, in versions that do

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.core.context.active_context import call_id, is_call, is_output, is_reasoning
 from trimpoint.core.model.ledger import Entry
-from trimpoint.core.model.lenient import as_dict, as_list
 
 Item = dict[str, Any]
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict, as_list, as_text
 
 from trimpoint.core.context.active_context import (
     call_id,
@@ -24,7 +25,6 @@ from trimpoint.core.context.active_context import (
 from trimpoint.core.context.pins import NOTE_PREFIX, pin_items, standing_pins
 from trimpoint.core.context.segment_kinds import preview
 from trimpoint.core.context.segments import INJECTED, ContextSegment, context_segments
-from trimpoint.core.model.lenient import as_dict, as_list, as_text
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.tokens import ITEM_TOKENS, estimate_tokens
 

@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict, as_list, as_text
 
 from trimpoint.core.context.groups import ItemGroup
-from trimpoint.core.model.lenient import as_dict, as_list, as_text
 
 PREVIEW_CHARS = 120
 

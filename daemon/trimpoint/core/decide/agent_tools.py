@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.core.context.segment_kinds import SegmentKind
 from trimpoint.core.context.segments import FOLLOW_UP_PREFIX, ContextSegment, context_segments
@@ -19,7 +20,6 @@ from trimpoint.core.decide.discarding import (
     total_tokens,
 )
 from trimpoint.core.model.decision import DiscardPolicy, counted
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 
 GET_MESSAGES: Final = "get_messages"

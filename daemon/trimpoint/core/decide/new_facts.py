@@ -8,9 +8,9 @@ turn is known. Usage belongs to the present session, whatever turn it is reporte
 from collections.abc import Iterable
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.reviews import ITEM_METADATA, is_in_review
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import is_repetition

@@ -5,5 +5,5 @@
 and `operation_times` measures how long they take. `decision` has the outcome of a decision and the
 configured policy. `usage` and `tokens` count tokens, `text_weight` those of text. `spelling` writes
 commands as they are typed in a chat or a shell. `reviews` and `shell_commands` interpret items of
-Codex, `clock` formats timestamps, and `lenient` reads JSON of unknown shape.
+Codex, `clock` formats timestamps.
 """

@@ -228,9 +228,11 @@ def block_text(block: BusyReason) -> str:
     }[block.kind]
 
 
-def counted(count: int, noun: str) -> str:
-    """Returns `count` with `noun` in the singular or plural: `1 turn`, `2 turns`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+def counted(count: int, noun: str, zero: str = "0") -> str:
+    """Returns `count` with `noun` in the singular or plural: `1 turn`, `2,000 turns`; of none
+    `zero`.
+    """
+    return f"{f'{count:,}' if count else zero} {noun}{'' if count == 1 else 's'}"
 
 
 def operation_under_way(state: ThreadState, operation_id: str) -> Operation | None:

@@ -3,8 +3,7 @@
 from typing import Any
 
 import msgspec
-
-from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint_protocol.lenient import as_dict, as_list
 
 
 class QueuedPrompt(msgspec.Struct, frozen=True):

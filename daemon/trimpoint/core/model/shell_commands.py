@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint_protocol.lenient import as_dict, as_list
 
 # Splitting takes about a microsecond a character, and the daemon serves nothing else meanwhile.
 _MAX_SPLIT_CHARS = 10_000

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict, as_list, as_text
 
-from trimpoint.core.model.lenient import as_dict, as_list, as_text
 from trimpoint.core.model.text_weight import BOUNDARY, weigh_text
 
 IMAGE_TOKENS: Final = 1_500

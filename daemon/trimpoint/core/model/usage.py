@@ -14,9 +14,9 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import as_dict
 
 COMPACT_LIMIT = "model_auto_compact_token_limit"
 """Codex's own setting for the number of tokens at which it compacts automatically."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict, as_list
 from trimpoint_protocol.shapes.history_kinds import HistoryKind
 
 from trimpoint.core.context.segment_kinds import CONTEXT_TOOLS, HISTORY_TOOLS
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.shell_commands import as_typed
 
 _KINDS: dict[str, HistoryKind] = {

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, assert_never
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict
 from trimpoint_protocol.readmodel import (
     ContextSummaryBanner,
     ContextTrimPointDivider,
@@ -16,7 +17,6 @@ from trimpoint_protocol.readmodel import (
 )
 from trimpoint_protocol.unified import Agent
 
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.shell_commands import as_typed, in_one_line
 
 SPEAKERS = {"user": "You", "assistant": "Agent"}

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.core.context.segment_kinds import HISTORY_TOOLS
 from trimpoint.core.decide.agent_tools import Answer
 from trimpoint.core.model.decision import counted
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.entry_text import history_kind
 from trimpoint.core.views.history_view import PlacedEntry

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 from trimpoint_protocol import unified as u
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.core.context.gone_entries import gone_entries
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.ledger import Entry, TrimPoint, Turn
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.state import ThreadState
 
 KINDS = {"user": "prompt", "assistant": "answer"}

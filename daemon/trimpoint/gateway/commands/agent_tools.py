@@ -15,13 +15,13 @@ from anyio.abc import TaskGroup
 from msgspec import Raw
 from trimpoint_protocol.commands import DiscardContext
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.background import spawn
 from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.core.decide import agent_tools as tools
 from trimpoint.core.evolve.compaction_attempts import AUTO
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.views import history_tools
 from trimpoint.gateway.commands.turn_starts import TurnStarts

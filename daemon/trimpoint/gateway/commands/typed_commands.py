@@ -13,13 +13,13 @@ import anyio
 import msgspec
 from msgspec import Raw
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.lenient import as_dict, as_list
 from trimpoint_protocol.methods import CommandProgress
 
 from trimpoint.core.commands.declaration import Command
 from trimpoint.core.commands.new import New
 from trimpoint.core.commands.parsing import MAX_ARGUMENT_CHARS, NotACommand, UsageError, parse
 from trimpoint.core.commands.revert import Revert
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.spelling import Spelling
 from trimpoint.core.views.outcome_text import outcome_text
 from trimpoint.gateway.commands.codex_tui.skill_menu import command_in

@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw
-
-from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint_protocol.lenient import as_dict, as_list
 
 Lookup = Callable[[str], str | None]
 

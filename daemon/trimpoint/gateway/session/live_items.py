@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec import Raw
+from trimpoint_protocol.lenient import as_dict, as_list
 from trimpoint_protocol.shapes.orchestration import LiveItem
 
 from trimpoint.codex.notifications.message import CodexMessage
-from trimpoint.core.model.lenient import as_dict, as_list
 
 MAX_OUTPUT_CHARS = 65_536
 """The most characters of a running command's output that are kept: the last ones."""

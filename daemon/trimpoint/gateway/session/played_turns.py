@@ -11,9 +11,9 @@ from typing import Any
 import anyio
 import msgspec
 from msgspec import Raw
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.codex.notifications.message import CodexMessage
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.gateway.session.compaction_turns import CompactionTurns
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 

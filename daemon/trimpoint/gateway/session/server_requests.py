@@ -18,10 +18,10 @@ import msgspec
 import structlog
 from msgspec import Raw
 from trimpoint_protocol import jsonrpc
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.gateway.session.answers import is_for_session, read_answer
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.threads.ids import new_uuid7

@@ -10,6 +10,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import msgspec
 
+from trimpoint.core.model.decision import counted
 from trimpoint.git.errors import name_path, name_paths
 from trimpoint.git.plumbing.permissions import Permissions
 
@@ -149,7 +150,7 @@ def notes_of(left_out: Sequence[Omission]) -> list[str]:
     too_much = [each for each in left_out if each.reason == "tooMuch"]
     if too_much:
         size = sum(each.size_bytes or 0 for each in too_much)
-        files = "1 untracked file" if len(too_much) == 1 else f"{len(too_much):,} untracked files"
+        files = counted(len(too_much), "untracked file")
         notes.append(
             f"too much (checkpoints.max_untracked_bytes): {files} of {size:,} bytes, "
             f"{name_paths([each.path for each in too_much])}"

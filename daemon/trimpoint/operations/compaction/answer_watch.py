@@ -3,10 +3,10 @@
 from typing import Any
 
 import anyio
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.context.provider_compactions import COMPACTION
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.operations.compaction.compaction import CompactionFailed
 
 # Items of a turn that do not come from the model.

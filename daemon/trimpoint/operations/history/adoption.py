@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import msgspec
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.codex.history.rollout import (
     NO_ITEMS,
@@ -26,7 +27,6 @@ from trimpoint.core.context.provider_compactions import ASKED_FOR, COMPACTION
 from trimpoint.core.evolve.revert_folds import discards_left, injected_at, points_at
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import Generation, ThreadState
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import anyio.to_thread
 import msgspec
 import structlog
+from trimpoint_protocol.lenient import as_list
 
 from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
@@ -29,7 +30,6 @@ from trimpoint.core.context.injections import injection
 from trimpoint.core.context.provider_compactions import ASKED_FOR
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
-from trimpoint.core.model.lenient import as_list
 from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.operations.history.adoption import (
     compaction_facts,

@@ -7,7 +7,7 @@ thread's: a mode that is set brings both, and a model or an effort that is set c
 
 from typing import Any
 
-from trimpoint.core.model.lenient import as_dict
+from trimpoint_protocol.lenient import as_dict
 
 MODE = "collaborationMode"
 # A thread's settings, and their names within a mode.

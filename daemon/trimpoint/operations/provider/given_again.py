@@ -5,8 +5,8 @@ their values from its configuration.
 from typing import Any
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict
 
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.operations.provider.settings import (
     SANDBOXES,
     is_of_sandbox,

@@ -11,12 +11,12 @@ from typing import Any
 
 import anyio
 import msgspec
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink, is_missing_error, lacks_method
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import counted
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.operations.provider.names import give_name
 from trimpoint.operations.provider.settings import memory_mode, update_params, with_unconfirmed

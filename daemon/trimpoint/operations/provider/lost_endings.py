@@ -14,12 +14,12 @@ import anyio
 import msgspec
 import structlog
 from anyio.abc import TaskGroup
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.background import spawn
 from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.codex.history.rollout import NO_ITEMS
 from trimpoint.codex.notifications.message import CodexMessage
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.history.adoption import turn_facts
 from trimpoint.operations.provider.provider_threads import ProviderThreads

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.codex.notifications.settings_reports import without_awaited
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import COMPACT_LIMIT
 from trimpoint.core.views.history_tools import told_of_history

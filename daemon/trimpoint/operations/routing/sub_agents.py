@@ -7,10 +7,11 @@ special case.
 
 from typing import Any
 
+from trimpoint_protocol.lenient import as_dict, as_list
+
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import SUB_AGENT
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.threads.registry import ThreadRegistry
 
 CALL_ITEM = "collabAgentToolCall"

@@ -12,6 +12,7 @@ import msgspec
 import structlog
 from anyio.abc import TaskGroup
 from msgspec import Raw
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.background import spawn
 from trimpoint.codex.notifications.message import CodexMessage
@@ -19,7 +20,6 @@ from trimpoint.codex.notifications.translate import error_kind
 from trimpoint.core.model.commands import RecoverFromOverflow
 from trimpoint.core.model.decision import Rejected
 from trimpoint.core.model.events import CONTEXT_WINDOW_EXCEEDED
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.operations.messages import AFTER_OVERFLOW
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import msgspec
 from trimpoint_protocol import unified as u
+from trimpoint_protocol.lenient import as_list
 
-from trimpoint.core.model.lenient import as_list
 from trimpoint.sessionlogs.codex.items import (
     OWN_SUMMARY,
     SUMMARY_PREFACE,

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 from trimpoint_protocol import unified as u
+from trimpoint_protocol.lenient import as_list
 
-from trimpoint.core.model.lenient import as_list
 from trimpoint.sessionlogs.codex.rows import NULL, Item, Part
 from trimpoint.sessionlogs.content import Content
 from trimpoint.sessionlogs.records import Records

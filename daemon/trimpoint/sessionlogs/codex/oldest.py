@@ -1,8 +1,8 @@
 """Reads the oldest formats: a line that is the item itself, and a file that is one object. Pure."""
 
 import msgspec
+from trimpoint_protocol.lenient import as_list
 
-from trimpoint.core.model.lenient import as_list
 from trimpoint.sessionlogs.codex.rows import ROWS, Item, Meta, Row, decode_item
 from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
 

@@ -6,8 +6,7 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
-
-from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint_protocol.lenient import as_dict, as_list
 
 T = TypeVar("T")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, assert_never
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict, as_list
 from trimpoint_protocol.readmodel import (
     ContextSummaryBanner,
     ContextTrimPointDivider,
@@ -18,7 +19,6 @@ from trimpoint_protocol.readmodel import (
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.changes import counts, diff_text, place_of
 from trimpoint.core.model.decision import counted
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.shell_commands import as_typed
 from trimpoint.tui.model.pasted import Fold
 

@@ -5,10 +5,10 @@ in the history.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from trimpoint_protocol.lenient import as_dict, as_list
 from trimpoint_protocol.readmodel import TimelineActivity, TimelineMessage
 
 from trimpoint.codex.notifications.translate import activity_title
-from trimpoint.core.model.lenient import as_dict, as_list
 
 _TEXT_DELTAS = frozenset(
     {

@@ -4,9 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from trimpoint_protocol.lenient import as_dict, as_list
 from trimpoint_protocol.methods import CommandInfo
-
-from trimpoint.core.model.lenient import as_dict, as_list
 
 _PLACE = re.compile(r"(?:^|(?<=\s))@(\S*)$")
 _TAKES_AWAY = {"clear", "compact", "compress", "revert", "new", "undo", "archive", "quit"}

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from trimpoint_protocol.lenient import as_dict, as_list, as_text
+
 from trimpoint.cli.terminal import one_line
 from trimpoint.cli.views.approvals import (
     decision_menu,
@@ -17,7 +19,6 @@ from trimpoint.cli.views.approvals import (
 from trimpoint.cli.views.changes import Counts, counts, diff_text, place_of
 from trimpoint.cli.views.whole_text import whole_lines
 from trimpoint.core.model.decision import counted
-from trimpoint.core.model.lenient import as_dict, as_list, as_text
 from trimpoint.core.model.shell_commands import as_typed
 
 COMMAND = "item/commandExecution/requestApproval"

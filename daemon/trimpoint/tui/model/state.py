@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from trimpoint_protocol.lenient import as_dict, as_list
 from trimpoint_protocol.methods import CommandOutcome, ThreadOverview, TrimAdvice
 from trimpoint_protocol.readmodel import ContextStatus, QueuedPrompt, QueueHold, TimelineMessage
 
 from trimpoint.cli.views.timeline_view import TurnMark
 from trimpoint.core.model.decision import SUB_AGENT
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.tui.model.live import Live
 from trimpoint.tui.model.prompt import Outgoing, text_of
 from trimpoint.tui.model.questions import Card

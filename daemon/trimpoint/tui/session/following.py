@@ -10,6 +10,7 @@ from typing import Literal
 import anyio
 import msgspec
 from trimpoint_protocol.client import Client, Inbox, Message, RemoteError, ServerRequest
+from trimpoint_protocol.lenient import as_dict
 from trimpoint_protocol.methods import (
     CommandProgress,
     ContextAdvice,
@@ -28,7 +29,6 @@ from trimpoint_protocol.readmodel import (
 from trimpoint_protocol.shapes.orchestration import LiveItem
 
 from trimpoint.cli.views.timeline_view import TurnMark
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.tui.model.questions import ANSWERED_HERE, card_of
 from trimpoint.tui.model.settings import settings_of
 from trimpoint.tui.model.state import ChatState, Question, Tone

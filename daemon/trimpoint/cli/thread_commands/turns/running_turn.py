@@ -5,6 +5,7 @@ from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.cli.connection.client import Client, ConnectionLost, Message, RemoteError
 from trimpoint.cli.exits import CliError, Exit
@@ -12,7 +13,6 @@ from trimpoint.cli.terminal import print_json
 from trimpoint.cli.views.approvals import answer_question
 from trimpoint.cli.views.live_view import LiveView
 from trimpoint.cli.views.spinner import Spinner
-from trimpoint.core.model.lenient import as_dict
 
 _INTERRUPT_DEADLINE_S = 5.0
 # These come often and show nothing, so the spinner need not make way for them.

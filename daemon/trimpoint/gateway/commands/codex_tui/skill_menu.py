@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.commands.helping import Help
 from trimpoint.core.commands.new import New
 from trimpoint.core.commands.registry import REGISTRY
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.requests.ordered_request import request_in_order
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw
+from trimpoint_protocol.lenient import as_dict, as_list
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint import __version__
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.context.context_size import percent_text
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.gateway.commands.views.context_meters import ContextMeters
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.codex_tui import is_codex_tui

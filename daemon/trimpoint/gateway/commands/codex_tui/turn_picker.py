@@ -7,11 +7,11 @@ from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.core.commands.clear import Clear
 from trimpoint.core.commands.revert import Revert
 from trimpoint.core.model.ledger import Turn
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.session.clients import Client
 from trimpoint.gateway.session.codex_tui import is_codex_tui

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
-
-from trimpoint.core.model.lenient import as_dict
+from trimpoint_protocol.lenient import as_dict
 
 # Codex's limits (measured: 0.163).
 DEFAULT_LIMIT, MAX_LIMIT = 25, 100

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import structlog
 from msgspec import Raw
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import is_missing_error
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.methods.history import history
 from trimpoint.gateway.methods.history.history_occurrences import occurrences_page

@@ -8,9 +8,9 @@ import structlog
 from anyio.lowlevel import checkpoint
 from msgspec import Raw
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.lenient import as_dict
 from trimpoint_protocol.peer import Asked
 
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.gateway.session.clients import Client
 from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wire_error
 from trimpoint.gateway.session.requests.sizes import CONTENT

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from trimpoint.acp.translate import permissions, prompts, settings, titles
+from trimpoint.acp.translate import permissions, prompts, settings, status
 from trimpoint.acp.translate.commands import command_name, without_alias
 from trimpoint.acp.translate.diffs import no_file
 from trimpoint.acp.translate.endings import Ended, Failed, ending_of
@@ -377,9 +377,9 @@ def test_a_prompt_of_blobs_is_taken_as_far_as_it_can_be() -> None:
 
 
 def test_a_title_is_the_name_or_the_first_line_and_short() -> None:
-    assert titles.title_of("Name", "prompt") == "Name"
-    assert titles.title_of(None, "\n  first\nsecond") == "first"
-    assert titles.title_of(None, "") is None
-    assert len(titles.title_of(None, "x" * 200) or "") == titles.MAX_CHARS
-    assert titles.iso_time(0) == "1970-01-01T00:00:00Z"
-    assert titles.iso_time(None) is None
+    assert status.title_of("Name", "prompt") == "Name"
+    assert status.title_of(None, "\n  first\nsecond") == "first"
+    assert status.title_of(None, "") is None
+    assert len(status.title_of(None, "x" * 200) or "") == status.MAX_CHARS
+    assert status.iso_time(0) == "1970-01-01T00:00:00Z"
+    assert status.iso_time(None) is None

@@ -11,11 +11,11 @@ from contextlib import suppress
 from typing import Any, Self
 
 import msgspec
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.model.folder_trust import FolderTrust
-from trimpoint.core.model.lenient import as_dict
 
 TRUSTED = "trusted"
 # Parameters of `thread/start` with which Codex may write that it trusts the folder.

@@ -175,6 +175,15 @@ async def test_model_and_permissions_are_seen_and_changed(stage: CliHarness) -> 
     assert (last["model"], last["reasoning"]["effort"]) == (model, effort)
 
 
+async def test_the_settings_of_a_thread_are_seen_before_anything_is_sent(stage: CliHarness) -> None:
+    stage.script.then(say("Ready."))
+    async with stage.daemon() as client:
+        thread_id = await stage.thread(client)
+        await stage.turn(client, thread_id, "prompt-1.")
+        async with piloted(stage.socket, stage.worktree, thread_id) as chat:
+            await chat.shows("no sandbox, never asks")
+
+
 async def test_a_turn_that_failed_says_why_and_is_tried_again(stage: CliHarness) -> None:
     stage.script.then(http_error(400, "The model is out of order."), say("It went well."))
     async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:

@@ -99,7 +99,7 @@ def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> Th
         updated_at_ms=state.updated_at_ms,
         unfinished=is_unfinished(state),
         new_thread_id=state.new_thread_id,
-        preview=_preview(state),
+        preview=first_prompt(state),
         size=_size(state),
         launch=state.launch,
     )
@@ -146,7 +146,8 @@ def is_unfinished(state: ThreadState) -> bool:
     )
 
 
-def _preview(state: ThreadState) -> str:
+def first_prompt(state: ThreadState) -> str:
+    """Returns the beginning of the thread's first prompt, empty if there is none."""
     # The first prompt is among the first entries; if there is none, reading all entries of the
     # thread would take too long.
     return next(

@@ -87,6 +87,7 @@ class Chat:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._arrive, client, following)
                 tasks.start_soon(following.keep_reading)
+                tasks.start_soon(following.keep_joining)
                 tasks.start_soon(client.connection.beat, link.SILENCE_S, link.PATIENCE_S)
                 async for message in inbox:
                     following.take(message)

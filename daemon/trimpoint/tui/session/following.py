@@ -5,7 +5,7 @@ The daemon decides how an event changes the timeline: after such an event the ne
 again.
 """
 
-from typing import Literal
+from contextlib import suppress
 
 import anyio
 import msgspec
@@ -33,49 +33,11 @@ from trimpoint.tui.model.questions import ANSWERED_HERE, card_of
 from trimpoint.tui.model.settings import settings_of
 from trimpoint.tui.model.state import ChatState, Question, Tone
 from trimpoint.tui.session.changes import Changes
+from trimpoint.tui.session.readings import LIST_CHANGED, READ_AFTER, Reading
 
 FIRST_PAGE, PAGE, TAIL = 100, 500, 60
 MARKED_TURNS = 300
-Reading = Literal["timeline", "tail", "threads", "marks", "queue", "context"]
-
-# What is read again after an event. Those that are not here change nothing that is shown.
-_READ_AFTER: dict[str, tuple[Reading, ...]] = {
-    "thread.entry-recorded": ("tail",),
-    "thread.turn-requested": ("threads",),
-    "thread.turn-request-ended": ("threads",),
-    "thread.turn-started": ("threads", "marks"),
-    "thread.turn-completed": ("tail", "threads", "marks"),
-    "thread.turn-retried": ("threads",),
-    "thread.trim-point-created": ("timeline", "context"),
-    "thread.context-summarized": ("timeline",),
-    "thread.context-discarded": ("timeline", "context"),
-    "thread.trim-undone": ("timeline", "context"),
-    "thread.trim-redone": ("timeline", "context"),
-    "thread.turns-reverted": ("timeline", "marks", "context"),
-    "thread.context-pinned": ("context",),
-    "thread.context-unpinned": ("context",),
-    "thread.operation-started": ("threads",),
-    "thread.operation-advanced": ("threads", "context"),
-    "thread.request-opened": ("threads",),
-    "thread.request-closed": ("threads",),
-    "thread.archived": ("threads",),
-    "thread.unarchived": ("threads",),
-    "thread.renamed": ("threads",),
-    "thread.reverted": ("timeline", "threads", "marks"),
-    "thread.prompt-queued": ("queue",),
-    "thread.prompt-edited": ("queue",),
-    "thread.prompts-reordered": ("queue",),
-    "thread.prompt-withdrawn": ("queue",),
-    "thread.prompt-sent": ("queue",),
-    "thread.queue-held": ("queue",),
-    "thread.queue-released": ("queue",),
-}
-_LIST_CHANGED = frozenset(
-    {
-        "thread/started", "thread/archived", "thread/unarchived", "thread/deleted",
-        "thread/name/updated", "thread/status/changed",
-    }
-)  # fmt: skip
+JOIN_AFTER_S = 0.6
 
 
 class _Subscribed(msgspec.Struct, frozen=True):
@@ -114,6 +76,7 @@ class Following:
         self._wanted: dict[Reading, None] = {"threads": None}
         self._is_wanted = anyio.Event()
         self._is_wanted.set()
+        self._is_begun = anyio.Event()
 
     # --- what is followed -----------------------------------------------------------------------
 
@@ -139,6 +102,21 @@ class Following:
             await self.read("timeline", "threads")
         if state.busy is not None:
             await self.join()
+        self._is_begun.set()
+
+    async def keep_joining(self) -> None:
+        """Joins each thread in which the person stays, until the connection ends: its settings come
+        with that. It makes Codex load the thread, which is not worth it where a person passes by.
+        """
+        while True:
+            await self._is_begun.wait()
+            self._is_begun = anyio.Event()
+            thread_id = self._state.thread_id
+            await anyio.sleep(JOIN_AFTER_S)
+            if thread_id == self._state.thread_id:
+                with suppress(RemoteError):  # who sends something is told why
+                    await self.join()
+                self._changes.note()
 
     def end(self, thread_id: str) -> None:
         """Unsubscribes from a thread."""
@@ -191,7 +169,7 @@ class Following:
             self._take_event(message.read_as(EventEnvelope))
         elif message.thread_id in (None, self._state.thread_id):
             self._take_notification(message)
-        elif message.method in _LIST_CHANGED:
+        elif message.method in LIST_CHANGED:
             self.want("threads")
 
     def _take_event(self, event: EventEnvelope) -> None:
@@ -204,7 +182,7 @@ class Following:
             state.is_stopping = False
             params = {"threadId": state.thread_id, "turnId": state.turn_id}
             self._client.begin("turn/interrupt", params)
-        self.want(*_READ_AFTER.get(event.type, ()))
+        self.want(*READ_AFTER.get(event.type, ()))
         self._changes.note()
 
     def _take_notification(self, message: Message) -> None:
@@ -223,7 +201,7 @@ class Following:
                 request_id = message.params.get("requestId")
                 if self._asked.pop(request_id, None) is not None and state.withdraw(request_id):
                     state.tell(Tone.NEUTRAL, "The question was answered elsewhere.", is_brief=True)
-            case _ if message.method in _LIST_CHANGED:
+            case _ if message.method in LIST_CHANGED:
                 self.want("threads")
             case _:
                 params = as_dict(message.params)

@@ -169,8 +169,8 @@ def _heading(opened: _Opened, arguments: argparse.Namespace) -> str:
         words.append("no sandbox")
     elif arguments.sandbox:
         words.append(arguments.sandbox)
-    if arguments.approve:
-        words.append(f"approvals {arguments.approve}")
+    if isinstance(approvals := arguments.approve or opened.settings.get("approvalPolicy"), str):
+        words.append(f"approvals {approvals}")
     if opened.title != _NEW and (arguments.model or arguments.sandbox or arguments.approve):
         words.append("from now on")
     return ", ".join(words)

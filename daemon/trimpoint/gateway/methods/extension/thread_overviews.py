@@ -8,7 +8,7 @@ from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import asks, busy
 from trimpoint.core.model.usage import UsageTotals
 from trimpoint.core.views.meter import context_status, status_of
-from trimpoint.threads.catalogue import ThreadSummary
+from trimpoint.threads.catalogue import ThreadSummary, first_prompt
 from trimpoint.threads.registry import ThreadRegistry
 
 
@@ -36,7 +36,8 @@ class ThreadOverviews:
             loaded=writer is not None,
             busy=None if block is None else f"{block.kind}: {block.detail}",
             context=self._meter(summary),
-            preview=summary.preview,
+            # The summary is as old as the disk, and the other members are not.
+            preview=summary.preview or ("" if writer is None else first_prompt(writer.state)),
             turns=size.turns if size is not None else None,
             trims=size.trims if size is not None else None,
             compactions=size.compactions if size is not None else None,

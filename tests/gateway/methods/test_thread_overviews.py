@@ -1,0 +1,22 @@
+"""Overviews of threads say what the threads' states say, also where the disk is behind."""
+
+from trimpoint.config.sections import ThreadsSection
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
+from trimpoint.gateway.methods.extension.thread_overviews import ThreadOverviews
+from trimpoint.threads.registry import ThreadRegistry
+
+from tests.threads.stage import THREAD, Disk, Store, begin, turn
+
+
+async def test_a_thread_that_asks_before_its_first_prompt_is_on_the_disk_is_named_by_it() -> None:
+    disk = Disk()
+    async with ThreadRegistry.running(Store(disk), Policy(), ThreadsSection()) as registry:
+        writer = await begin(registry)
+        disk.fill()
+        started, prompt, _ = turn("T1")
+        asked = ev.RequestOpened("q", "item/commandExecution/requestApproval")
+        writer.record_facts(started, prompt, asked)
+        overview = ThreadOverviews(registry).of(registry.summaries[THREAD])
+        assert (overview.asks, overview.preview) == (asked.method, "hello")
+        disk.free()

@@ -345,7 +345,7 @@ def test_questions_wait_in_order_and_are_asked_once() -> None:
 
 def test_the_outcome_of_a_command_is_shown() -> None:
     state = ChatState("/work", "t")
-    state.tell(Tone.PROBLEM, "no", "why")
+    state.notify(Tone.PROBLEM, "no", "why")
     assert state.notice == Notice(Tone.PROBLEM, "no", "why")
     done = CommandOutcome(handled=True, status="completed", message="Cleared.")
     assert outcome_notice(done) == Notice(Tone.DONE, "Cleared.")
@@ -385,7 +385,7 @@ def test_the_terminal_rings_only_where_it_may() -> None:
         state = ChatState("/work", "a")
         for asks in (None, "item/tool/requestUserInput"):
             state.threads = [thread("a", preview="Mine", busy="turn: running", asks=asks)]
-            alerts.tell(state, is_away=False)
+            alerts.notify(state, is_away=False)
         alerts.end()
         assert written[0] == "\x1b[22;2t\x1b]2;… Mine · trimpoint\x07"
         assert ("\x07\x1b]9;Mine asks you something\x07" in written) is is_loud

@@ -160,7 +160,7 @@ async def test_a_prompt_that_waits_for_the_turn_and_what_was_said() -> None:
     chat = _chat()
     chat.state.turn_id = "t1"
     chat.state.queue = [queued("and then this")]
-    chat.state.tell(Tone.DONE, "Context cleared.\nTo undo: /undo")
+    chat.state.notify(Tone.DONE, "Context cleared.\nTo undo: /undo")
     _is_golden("working", await _screen(chat))
 
 

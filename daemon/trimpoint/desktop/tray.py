@@ -36,7 +36,7 @@ class Tray(QObject):
         self._icon.setIcon(icon(share))
         self._icon.setToolTip(f"trimpoint: {words}")
 
-    def tell(self, title: str, text: str) -> None:
+    def notify(self, title: str, text: str) -> None:
         """Shows a notification; a click on it opens the window."""
         if self._icon.isVisible():
             self._icon.showMessage(title, text)

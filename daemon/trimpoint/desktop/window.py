@@ -33,7 +33,7 @@ class Shell(QObject):
     closed = Signal(str)
     chosen = Signal(str)
     """An entry of the menu that the page carries out."""
-    told = Signal(str, str)
+    notified = Signal(str, str)
     metered = Signal(int, str)
 
     def __init__(self, sidecar: Sidecar, parent: QObject) -> None:
@@ -61,7 +61,7 @@ class Shell(QObject):
     @Slot(str, str)
     def notify(self, title: str, text: str) -> None:
         """Shows a desktop notification, for a person who looks at another window."""
-        self.told.emit(title, text)
+        self.notified.emit(title, text)
 
     @Slot(int, str)
     def showMeter(self, share: int, words: str) -> None:
@@ -129,7 +129,7 @@ class Window(QMainWindow):
         )
         view.addAction("&Reload", QKeySequence.StandardKey.Refresh, self._view.reload)
         self._tray = Tray(self, quit_action)
-        self._shell.told.connect(self._tray.tell)
+        self._shell.notified.connect(self._tray.notify)
         self._shell.metered.connect(self._tray.show_meter)
 
     def _choose(self, name: str) -> None:

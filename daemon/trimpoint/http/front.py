@@ -39,7 +39,7 @@ _FIRST_READ_BYTES = 64 * 1024
 _MAX_REFUSING = 16
 _MAX_OF_OTHER_USERS = 50
 _REFUSAL_DEADLINE_S = 1.0
-_TOLD_EVERY_S = 60.0
+_LOG_EVERY_S = 60.0
 _TOKEN_LOOKED_AT_EVERY_S = 1.0
 
 log = structlog.get_logger()
@@ -87,7 +87,7 @@ class Front:
         self._handshake_deadline_s = handshake_deadline_s
         self._http: HttpServer | None = None
         self._refusing = 0
-        self._next_told_s = 0.0
+        self._next_log_s = 0.0
 
     async def serve(self, transport: Transport) -> None:
         """Serves one client of the Unix socket until it disconnects."""
@@ -151,7 +151,7 @@ class Front:
         """
         if self._refusing >= _MAX_REFUSING:
             return
-        self._tell(transport, distrust)
+        self._log_refusal(transport, distrust)
         self._refusing += 1
         try:
             with anyio.move_on_after(_REFUSAL_DEADLINE_S):
@@ -167,11 +167,11 @@ class Front:
         finally:
             self._refusing -= 1
 
-    def _tell(self, transport: Transport, distrust: Distrust) -> None:
+    def _log_refusal(self, transport: Transport, distrust: Distrust) -> None:
         """Logs a refusal, at most one a minute: whoever is refused must not fill the disk."""
         now_s = anyio.current_time()
-        if distrust is not ENDED and now_s >= self._next_told_s:
-            self._next_told_s = now_s + _TOLD_EVERY_S
+        if distrust is not ENDED and now_s >= self._next_log_s:
+            self._next_log_s = now_s + _LOG_EVERY_S
             log.warning("client_refused", peer=transport.peer, detail=distrust.why)
 
     async def _first_bytes(self, transport: Transport) -> tuple[bytes, Speech | None]:

@@ -64,7 +64,7 @@ class HttpServer:
         self._serve_messages = serve_messages
         self._metrics = metrics
         self._max_message_bytes = max_message_bytes
-        self._told = {UNFRAGMENTED: str(min(max_message_bytes, MAX_FRAME_BYTES))}
+        self._frame_limits = {UNFRAGMENTED: str(min(max_message_bytes, MAX_FRAME_BYTES))}
 
     async def serve(
         self, transport: Transport, admission: Admission, login: Login | None = None
@@ -86,7 +86,7 @@ class HttpServer:
                 if not channel.is_reusable:
                     return
         except h11.RemoteProtocolError as error:
-            await _tell_bad_request(channel, error)
+            await _answer_bad_request(channel, error)
         except OSError as error:
             log.info("http_client_gone", peer=transport.peer, detail=error.strerror)
 
@@ -146,7 +146,7 @@ class HttpServer:
             return
         received = await channel.switch()
         try:
-            wire, response = accept_upgrade(request, self._max_message_bytes, self._told)
+            wire, response = accept_upgrade(request, self._max_message_bytes, self._frame_limits)
         except UpgradeRefused as refused:
             await channel.send(refused.response, close=True)
             return
@@ -163,7 +163,7 @@ async def _next_head(channel: HttpChannel) -> Request | None:
     return None
 
 
-async def _tell_bad_request(channel: HttpChannel, error: h11.RemoteProtocolError) -> None:
+async def _answer_bad_request(channel: HttpChannel, error: h11.RemoteProtocolError) -> None:
     if not channel.may_respond:
         return
     details = problem(HttpReason.BAD_REQUEST, "This is not a valid HTTP request.")

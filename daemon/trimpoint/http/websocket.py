@@ -166,14 +166,14 @@ def _lines_if_offered(_: ServerProtocol, offered: Sequence[Subprotocol]) -> Subp
 async def keep_alive(connection: Connection, wire: WebSocketWire) -> None:
     """Pings a client that has been silent, and closes its connection if it does not answer."""
     while True:
-        silent_s = anyio.current_time() - connection.heard_at
+        silent_s = anyio.current_time() - connection.last_received_at
         if silent_s < PING_AFTER_S:
             await anyio.sleep(PING_AFTER_S - silent_s)
             continue
         pinged_at = anyio.current_time()
         connection.send_framed(wire.ping())
         await anyio.sleep(PONG_WITHIN_S)
-        if connection.heard_at < pinged_at:
+        if connection.last_received_at < pinged_at:
             reason = f"it has not answered a ping for {PONG_WITHIN_S:g} s"
             connection.close(reason, CloseCode.POLICY_VIOLATION)
             return

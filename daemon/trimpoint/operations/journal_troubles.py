@@ -36,17 +36,17 @@ class JournalTroubles:
         self._registry = registry
         self._threads = threads
         self._tasks = tasks
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._interrupting: set[str] = set()
         registry.subscribe_trouble(self._on_trouble)
 
     def _on_trouble(self, thread_id: str, trouble: Trouble | None) -> None:
         if trouble is None:
             self._warn(thread_id, WRITTEN_AGAIN)
-            self._told.discard(thread_id)
+            self._reported.discard(thread_id)
             return
-        if thread_id not in self._told:
-            self._told.add(thread_id)
+        if thread_id not in self._reported:
+            self._reported.add(thread_id)
             self._warn(thread_id, CANNOT_BE_WRITTEN.format(detail=trouble.detail))
         if trouble.is_too_much and thread_id not in self._interrupting:
             self._interrupting.add(thread_id)

@@ -72,7 +72,7 @@ class Notifications:
         for kind in self._kinds(writer.state, record):
             if kind in self._events and (thread_id, kind) not in self._running:
                 self._running.add((thread_id, kind))
-                spawn(self._tasks, self._tell, kind, environment(kind, writer.state))
+                spawn(self._tasks, self._notify, kind, environment(kind, writer.state))
 
     def _kinds(self, state: ThreadState, record: ev.Record) -> Iterator[Kind]:
         for event in record.events:
@@ -96,7 +96,7 @@ class Notifications:
         (self._critical.add if is_critical else self._critical.discard)(state.id)
         return is_critical and not was_critical
 
-    async def _tell(self, kind: Kind, told: Mapping[str, str]) -> None:
+    async def _notify(self, kind: Kind, told: Mapping[str, str]) -> None:
         try:
             with anyio.fail_after(LONGEST_RUN_S):
                 await self._run(self._command, told)

@@ -66,10 +66,10 @@ async def begin_thread(
             threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, 1))
         on_begun(raw, thread_id)
         threads.router.release(thread_id)
-    await tell_of_trust(threads, thread_id, trusted)
+    await warn_of_trust(threads, thread_id, trusted)
 
 
-async def tell_of_trust(
+async def warn_of_trust(
     threads: ProviderThreads, thread_id: str, trusted: Mapping[str, str] | None
 ) -> None:
     """Warns a thread's clients of folders that Codex has begun to trust since `trusted`."""

@@ -122,7 +122,7 @@ def _with_results_behind_calls(
     for item in items:
         at = len(placed)
         if isinstance(item, u.MessageRecord) and item.role == "tool":
-            while at and _is_said_by_a_person(placed[at - 1]):
+            while at and _is_from_person(placed[at - 1]):
                 at -= 1
             if not at or not _may_precede(placed[at - 1], item):
                 at = len(placed)
@@ -130,7 +130,7 @@ def _with_results_behind_calls(
     return placed
 
 
-def _is_said_by_a_person(item: u.MessageRecord | Summary) -> bool:
+def _is_from_person(item: u.MessageRecord | Summary) -> bool:
     return isinstance(item, u.MessageRecord) and item.role == "user"
 
 
@@ -154,7 +154,7 @@ def _kept_summary(
     text, or the one that the next boundary kept and that is no other boundary's.
     """
     kept = [one for one in later if one.kind == "summary" and one.synthetic]
-    by_text = next((one for one in kept if _says(one, boundary)), None)
+    by_text = next((one for one in kept if _repeats_summary(one, boundary)), None)
     if by_text is not None:
         return by_text
     after = boundaries[boundaries.index(boundary) + 1]
@@ -162,13 +162,14 @@ def _kept_summary(
         (
             one
             for one in kept
-            if one.source_ref == after.source_ref and not any(_says(one, b) for b in boundaries)
+            if one.source_ref == after.source_ref
+            and not any(_repeats_summary(one, b) for b in boundaries)
         ),
         None,
     )
 
 
-def _says(message: u.MessageRecord, boundary: u.BoundaryRecord) -> bool:
+def _repeats_summary(message: u.MessageRecord, boundary: u.BoundaryRecord) -> bool:
     return bool(boundary.summary) and message.text.endswith(boundary.summary or "")
 
 

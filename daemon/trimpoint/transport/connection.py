@@ -87,7 +87,7 @@ class Connection:
         self._lingers = False
         self._grace: asyncio.TimerHandle | None = None
         self._closed = asyncio.Event()
-        self.heard_at = self._loop.time()
+        self.last_received_at = self._loop.time()
         """When the client last sent bytes, in seconds of the loop's clock."""
         self._reader = StreamReader(transport.source, self._on_chunk, self._on_end_of_input)
         self._outbox = StreamWriter(
@@ -208,7 +208,7 @@ class Connection:
             self._handle_messages()
 
     def _feed(self, data: bytes) -> None:
-        self.heard_at = self._loop.time()
+        self.last_received_at = self._loop.time()
         self._inbox.add(self._wire.feed(data))
 
     def _end_input(self) -> None:

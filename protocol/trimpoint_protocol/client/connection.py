@@ -104,7 +104,7 @@ class Connection:
         self._has_unsent = anyio.Event()
         self._sent_all = anyio.Event()
         self._is_lost = False
-        self._heard = 0
+        self._received = 0
 
     @property
     def is_lost(self) -> bool:
@@ -216,13 +216,13 @@ class Connection:
         :raises DeadlinePassed: when nothing has arrived.
         """
         while True:
-            heard = self._heard
+            received = self._received
             await anyio.sleep(silence_s)
-            if heard != self._heard:
+            if received != self._received:
                 continue
             self.begin(_SIGN_OF_LIFE, {"text": ""})
             await anyio.sleep(patience_s)
-            if heard == self._heard:
+            if received == self._received:
                 raise DeadlinePassed(_SIGN_OF_LIFE, silence_s + patience_s)
 
     async def flush(self) -> None:
@@ -235,7 +235,7 @@ class Connection:
         try:
             while True:
                 self._peer.feed(await self._stream.receive(READ_CHUNK_BYTES))
-                self._heard += 1
+                self._received += 1
                 while (event := self._peer.next_event()) is not None:
                     self._on_event(event)
         except _BROKEN:

@@ -24,7 +24,7 @@ from trimpoint.core.views.history_tools import (
     read_answer,
     read_call,
     search_call,
-    told_of_history,
+    with_history_size,
 )
 from trimpoint.core.views.history_view import (
     ContextMembership,
@@ -265,8 +265,8 @@ def test_a_missing_entry_is_reported() -> None:
 def test_a_new_session_says_how_much_can_be_found() -> None:
     thread = worked()
     tools = [{"name": "lookup"}, *SPECIFICATIONS]
-    assert told_of_history(tools, thread.state) == tools
+    assert with_history_size(tools, thread.state) == tools
     thread.clear(1)
-    lookup, search, read = told_of_history(tools, thread.state)
+    lookup, search, read = with_history_size(tools, thread.state)
     assert (lookup, read) == (tools[0], tools[2])
     assert "2 turns with 6 messages and tool calls that left your context" in search["description"]

@@ -43,7 +43,7 @@ class DaemonMissing(Exception):
 class ThreadFollower(Protocol):
     """Receives notifications and questions about a thread. None of its methods may block."""
 
-    def heard(self, method: str, params: Json) -> None:
+    def on_notification(self, method: str, params: Json) -> None:
         """Handles a notification about the thread, or about no thread in particular."""
         ...
 
@@ -173,9 +173,9 @@ class DaemonLink:
         thread_id = decoded.get("threadId")
         if thread_id is None:
             for follower in list(self._followers.values()):
-                follower.heard(method, decoded)
+                follower.on_notification(method, decoded)
         elif (one := self._followers.get(str(thread_id))) is not None:
-            one.heard(method, decoded)
+            one.on_notification(method, decoded)
 
     def lost(self, peer: Peer) -> None:
         """Handles the end of the connection: fails the open requests and notifies all followers."""

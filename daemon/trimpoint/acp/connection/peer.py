@@ -172,7 +172,7 @@ class Peer:
             case peer.Answered(call=call, result=result):
                 _succeed(call.context, result)
             case peer.Refused(call=call, error=error):
-                _fail(call.context, _told(error))
+                _fail(call.context, _rpc_error(error))
             case peer.Asked() as asked:
                 problem = "Batches are not supported; send each request alone."
                 self._send(self._wire.refuse(asked, jsonrpc.INVALID_REQUEST, problem))
@@ -200,9 +200,9 @@ def _fail(waiting: Waiting, error: RpcError) -> None:
         waiting.future.set_exception(error)
 
 
-def _told(error: Raw) -> RpcError:
-    told = jsonrpc.error_object(error)
-    if told is None:
+def _rpc_error(error: Raw) -> RpcError:
+    found = jsonrpc.error_object(error)
+    if found is None:
         return RpcError(INTERNAL, "The request was refused without a reason.")
-    data = msgspec.json.decode(told.data) if isinstance(told.data, Raw) else None
-    return RpcError(told.code, told.message, data)
+    data = msgspec.json.decode(found.data) if isinstance(found.data, Raw) else None
+    return RpcError(found.code, found.message, data)

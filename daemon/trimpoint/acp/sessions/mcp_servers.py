@@ -22,7 +22,7 @@ class McpServers:
         if not self._starting:
             self._started.set()
 
-    def heard(self, params: Json) -> str | None:
+    def on_status(self, params: Json) -> str | None:
         """Handles a status message about a server. Returns an error text for the person if the
         server failed to start, otherwise None.
         """

@@ -107,7 +107,7 @@ class OwnTurn:
         if self.turn_id is not None and self._interrupts is None:
             self._interrupts = asyncio.get_running_loop().create_task(self._interrupt())
 
-    def heard(self, method: str, params: Json) -> None:
+    def on_notification(self, method: str, params: Json) -> None:
         """Handles a notification about the thread."""
         if self.turn_id is None or self._ended.is_set():
             return

@@ -75,7 +75,7 @@ class Session:
         self._compaction_id: str | None = None
         self._stop: asyncio.Task[None] | None = None
         self._questions: Questions
-        self._heard: dict[str, Callable[[Json], None]] = {
+        self._readers: dict[str, Callable[[Json], None]] = {
             "context/updated": self._metered,
             "thread/name/updated": self._named,
             "thread/settings/updated": self._set_elsewhere,
@@ -205,14 +205,14 @@ class Session:
         await self._quietly("thread/unsubscribe", threadId=self.thread.id)
         self.thread.close()
 
-    def heard(self, method: str, params: Json) -> None:
+    def on_notification(self, method: str, params: Json) -> None:
         """Handles a notification about the thread."""
-        reader = self._heard.get(method)
+        reader = self._readers.get(method)
         if reader is not None:
             return reader(params)
         if (notice := notice_of(method, params)) is not None:
             return self._editor.notice(self.id, *notice)
-        return self.turn.heard(method, params) if self.turn is not None else None
+        return self.turn.on_notification(method, params) if self.turn is not None else None
 
     def asked(self, question: Incoming, params: Json) -> None:
         """Handles a question of Codex."""
@@ -375,7 +375,7 @@ class Session:
         self._editor.update(self.id, ConfigOptions(config_options=options))
 
     def _mcp_server(self, params: Json) -> None:
-        problem = self._servers.heard(params)
+        problem = self._servers.on_status(params)
         if problem is not None:
             self._editor.notice(self.id, "warning", problem)
 

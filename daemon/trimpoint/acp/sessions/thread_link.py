@@ -97,7 +97,7 @@ class ThreadLink:
                 successor = as_text(error.member("newThreadId"))
                 if not successor or successor in self.ids:
                     self._link.unfollow(self.id, self._follower)
-                    raise _told(error, self.id) from None
+                    raise _in_session_terms(error, self.id) from None
                 self.went_on_as(successor)
             else:
                 self._epoch = self._link.epoch
@@ -113,7 +113,7 @@ class ThreadLink:
         return {**given, "runtimeWorkspaceRoots": self._roots} if self._roots else given
 
 
-def _told(error: RpcError, thread_id: str) -> RpcError:
+def _in_session_terms(error: RpcError, thread_id: str) -> RpcError:
     """Returns a refusal in the terms of an editor's sessions."""
     reason = error.member("reason")
     if reason == "thread_archived" or "is archived" in error.message:

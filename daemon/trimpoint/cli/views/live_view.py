@@ -221,7 +221,7 @@ class LiveView:
             reason = one_line(str(error.get("message") or "no reason given"), 2000)
             self.note(f"The turn failed: {reason}", "red")
 
-    def _is_told_by_its_turn(self, payload: dict[str, Any]) -> bool:
+    def _is_shown_by_its_turn(self, payload: dict[str, Any]) -> bool:
         """Returns whether the end of an operation needs no line, because the turn of the typed
         command shows it.
         """
@@ -241,7 +241,7 @@ class LiveView:
             case "thread.context-summarized":
                 self.end_line()
                 self._console.print(summary_panel("Context compacted", str(payload.get("summary"))))
-            case "thread.operation-advanced" if not self._is_told_by_its_turn(payload):
+            case "thread.operation-advanced" if not self._is_shown_by_its_turn(payload):
                 self.note(f"⟳ {one_line(str(payload.get('message')))}")
             case "thread.archived-and-new-created":
                 self.note(

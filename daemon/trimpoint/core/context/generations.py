@@ -85,7 +85,7 @@ def bootstrap_items(state: ThreadState, generation: Generation) -> list[bytes]:
     )
 
 
-def context_given_anew(state: ThreadState) -> list[bytes]:
+def context_for_new_provider_thread(state: ThreadState) -> list[bytes]:
     """Returns the raw items that a new provider thread with the present context would be given. The
     context must not begin with a sealed summary.
     """

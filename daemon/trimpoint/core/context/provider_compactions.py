@@ -42,7 +42,7 @@ class OwnCompaction(NamedTuple):
         return self.turn_index + self.is_behind
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """Returns the beginning of a sentence about it."""
         number = self.turn_index + 1
         if self.is_behind:
@@ -114,7 +114,7 @@ def larger_again(state: ThreadState, keep: int, command: str) -> Rejected | None
     compaction = newest_own_compaction(state)
     if compaction is None or keep == 0 or keep >= state.active_turn_count:
         return None
-    seen, where = len(state.turns) - compaction.seen_from, compaction.told
+    seen, where = len(state.turns) - compaction.seen_from, compaction.description
     insist = (CommandHint(f"{command} --force", "does it all the same"),)
     if keep > seen:
         back = counted(keep - seen, "turn")

@@ -138,7 +138,7 @@ def _began_sealed(context: ThreadState, number: int) -> bool:
 def _needs_force(state: ThreadState, plan: UndoPlan, policy: Policy) -> Rejected | None:
     command = "/undo --redo --force" if plan.opened.reason == "redo" else "/undo --force"
     if (compaction := _compacted_in(state, plan)) is not None:
-        lost = f"{compaction.told}, and what it had then cannot be had back by an undo."
+        lost = f"{compaction.description}, and what it had then cannot be had back by an undo."
         words = CommandHint(command, "brings the turns back word for word")
         return Rejected(Reason.DOES_NOT_FIT, lost, hints=(*_reverting(state, plan), words))
     window = window_of(state.usage, model_in(state.settings), policy)

@@ -158,7 +158,7 @@ def read_answer(call: ReadCall, quotes: Sequence[Quote] | None) -> Answer:
     return _quoted({"entries": entries})
 
 
-def told_of_history(tools: Sequence[Any], state: ThreadState) -> list[Any]:
+def with_history_size(tools: Sequence[Any], state: ThreadState) -> list[Any]:
     """Returns the tools of a new session; the description of `search_history` also says how much of
     the conversation is not in the context.
     """

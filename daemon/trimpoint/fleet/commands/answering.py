@@ -148,7 +148,7 @@ class Answering:
         ended = anyio.Event()
         last = _refused(Reason.INTERNAL, "The daemon failed; its log says why.")
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_say_unfinished, deadline_s, ended, answer)
+            tasks.start_soon(_report_unfinished, deadline_s, ended, answer)
             try:
                 last = await self._carry_out(person, method, command)
             except Exception:
@@ -211,7 +211,7 @@ class Answering:
         return FleetAnswer("done", outcome)
 
 
-async def _say_unfinished(deadline_s: float, ended: anyio.Event, answer: Answer) -> None:
+async def _report_unfinished(deadline_s: float, ended: anyio.Event, answer: Answer) -> None:
     with anyio.move_on_after(deadline_s):
         await ended.wait()
         return

@@ -12,7 +12,7 @@ import msgspec
 from trimpoint.config.sections import FLEET_NAME
 from trimpoint.fleet.commands.requests import FleetAnswer, FleetCommand, Method
 from trimpoint.fleet.hub.connection import Hub, read_credentials
-from trimpoint.fleet.hub.errors import NobodyListens
+from trimpoint.fleet.hub.errors import NoReceiver
 from trimpoint.fleet.names import Names
 
 FIRST_ANSWER_S = 10.0
@@ -51,7 +51,7 @@ async def ask(
                         return answer
                     has_begun = True
                     scope.deadline = anyio.current_time() + command.deadline_s + GRACE_S
-    except NobodyListens:
+    except NoReceiver:
         raise HostAway(host, is_known=True) from None
     except TimeoutError:
         if not has_begun:

@@ -25,7 +25,7 @@ import nats.js.errors
 from nats.aio.client import Client as NatsClient
 from nats.aio.msg import Msg
 
-from trimpoint.fleet.hub.errors import HubFailed, HubUnreachable, NobodyListens, failures
+from trimpoint.fleet.hub.errors import HubFailed, HubUnreachable, NoReceiver, failures
 from trimpoint.fleet.hub.messages import Reading, Stored, end, stored
 
 CONNECT_DEADLINE_S = 20.0
@@ -138,16 +138,16 @@ class Hub:
         :raises HubFailed: when the connection is lost.
         """
 
-        async def heard(message: Msg) -> None:
+        async def received(message: Msg) -> None:
             await on_message(message.subject, message.reply, message.data)
 
         with failures():
-            await self._client.subscribe(subject, cb=heard)
+            await self._client.subscribe(subject, cb=received)
 
     async def ask(self, subject: str, data: bytes) -> AsyncGenerator[bytes]:
         """Sends a request and yields the answers to it until the caller stops.
 
-        :raises NobodyListens: when nobody has subscribed to the subject.
+        :raises NoReceiver: when nobody has subscribed to the subject.
         :raises HubFailed: when the connection is lost, or the server refused the message.
         """
         inbox = self._client.new_inbox()
@@ -163,7 +163,7 @@ class Hub:
                         raise HubFailed(refusal) from None
                     continue
             if (message.headers or {}).get("Status") == _NO_RESPONDERS:
-                raise NobodyListens("the hub knows no receiver of this request")
+                raise NoReceiver("the hub knows no receiver of this request")
             yield message.data
         raise HubFailed("the connection to the hub is lost")
 

@@ -32,7 +32,7 @@ class StaleWriter(HubFailed):
     """Raised when the last message of the subject is not the one that the writer expected."""
 
 
-class NobodyListens(HubFailed):
+class NoReceiver(HubFailed):
     """Raised when nobody has subscribed to the subject, because the host is not connected."""
 
 
@@ -51,6 +51,6 @@ class failures:
                 "the hub has no stream for it; `trimpoint fleet setup` makes one"
             ) from error
         if isinstance(error, nats.errors.NoRespondersError):
-            raise NobodyListens("the hub knows no receiver of this request") from error
+            raise NoReceiver("the hub knows no receiver of this request") from error
         if isinstance(error, nats.errors.Error | TimeoutError | asyncio.TimeoutError | OSError):
             raise HubFailed(f"no answer: {str(error) or type(error).__name__}") from error

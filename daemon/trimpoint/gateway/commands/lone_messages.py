@@ -13,7 +13,7 @@ from trimpoint.gateway.session.clients import Client, Delivery
 from trimpoint.threads.ids import new_uuid7
 
 
-def say_to(clients: Iterable[Client], thread_id: str, text: str) -> None:
+def send_lone_message(clients: Iterable[Client], thread_id: str, text: str) -> None:
     """Sends some clients a message that does not belong to a turn."""
     method = "item/completed"
     now_ms = round(time.time() * 1000)

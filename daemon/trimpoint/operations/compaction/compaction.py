@@ -58,9 +58,9 @@ def carried_usage(usage: Raw | None, injected: list[bytes]) -> tuple[ev.AnyEvent
 
     It is the first usage that is known of the new generation.
     """
-    heard = translate(CodexMessage(USAGE_UPDATED, usage), 0, b"{}") if usage is not None else ()
+    facts = translate(CodexMessage(USAGE_UPDATED, usage), 0, b"{}") if usage is not None else ()
     weight = estimate_total(injected)
-    estimates = [fact for fact in heard if isinstance(fact, ev.UsageReported) and not fact.input]
+    estimates = [fact for fact in facts if isinstance(fact, ev.UsageReported) and not fact.input]
     return tuple(
         msgspec.structs.replace(fact, last_total=fact.last_total + weight) for fact in estimates
     )

@@ -223,7 +223,7 @@ class LostEndings:
                 ended, writer.state.turns[writer.state.turn_index[turn_id]].generation, NO_ITEMS
             )
         )
-        for method, params in _as_codex_says(ended):
+        for method, params in _as_codex_reports(ended):
             router.route(CodexMessage.compose(method, {"threadId": provider_id, **params}))
         self._threads.forget(
             provider_id
@@ -257,7 +257,7 @@ def _ended(turn: dict[str, Any], why: str) -> dict[str, Any]:
     return {**turn, "status": "interrupted", "error": error}
 
 
-def _as_codex_says(ended: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _as_codex_reports(ended: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     times = {"startedAt": None, "completedAt": None, "durationMs": None}
     turn: dict[str, Any] = {**times, **ended, "items": [], "itemsView": "notLoaded"}
     return [("thread/status/changed", {"status": {"type": "idle"}}), (ENDED, {"turn": turn})]

@@ -15,7 +15,7 @@ from trimpoint_protocol.lenient import as_dict, as_list
 from trimpoint.codex.notifications.settings_reports import without_awaited
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import COMPACT_LIMIT
-from trimpoint.core.views.history_tools import told_of_history
+from trimpoint.core.views.history_tools import with_history_size
 from trimpoint.operations.provider.collaboration_modes import (
     MODE,
     changed_with_mode,
@@ -270,7 +270,7 @@ def session_params(state: ThreadState) -> dict[str, Any]:
     """
     params = start_params(state.settings)
     if has_agent_tools(state.settings):
-        params["dynamicTools"] = told_of_history(as_list(params.get("dynamicTools")), state)
+        params["dynamicTools"] = with_history_size(as_list(params.get("dynamicTools")), state)
     return params
 
 

@@ -70,7 +70,7 @@ def head_of(session_id: str, lines: Iterable[bytes]) -> Head | None:
     rows = list(_rows(lines))
     begun = next((row for row in rows if _is_clear(row)), None)
     at = time_of(begun.timestamp) if begun is not None else None
-    if begun is None or at is None or begun.forked_from or _said_before(rows, begun):
+    if begun is None or at is None or begun.forked_from or _has_message_before(rows, begun):
         return None
     others = (row.first_session for row in rows if row.first_session)
     process = next((other for other in others if other != session_id), None)
@@ -92,7 +92,7 @@ def _is_clear(row: Row) -> bool:
     return isinstance(content, str) and _COMMAND.search(content[:400]) is not None
 
 
-def _said_before(rows: list[Row], clear: Row) -> bool:
+def _has_message_before(rows: list[Row], clear: Row) -> bool:
     before = rows[: rows.index(clear)]
     return any(row.type in ("user", "assistant") and not row.is_meta for row in before)
 

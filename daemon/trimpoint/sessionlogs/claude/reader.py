@@ -144,10 +144,10 @@ class ClaudeReader:
         elif row.is_compact_summary:
             self._summarized(row, uuid)
         elif row.type in SAID and row.message is not None:
-            self._said(row, uuid)
+            self._conversation_row(row, uuid)
         elif (queued := queued_in(row)) is not None:
             row.type, row.message = "user", queued
-            self._said(row, uuid)
+            self._conversation_row(row, uuid)
         else:
             self._beside(row, uuid)
 
@@ -172,7 +172,7 @@ class ClaudeReader:
 
     # --- messages
 
-    def _said(self, row: Row, uuid: str) -> None:
+    def _conversation_row(self, row: Row, uuid: str) -> None:
         kind = kind_of(row)
         if row.type == "user" and self._queued.any:
             self._queued.shown(text_of(row.message))

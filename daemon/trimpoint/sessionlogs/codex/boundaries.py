@@ -144,7 +144,7 @@ class PendingBoundary:
         )
 
 
-def note_said(kind: str, role: str | None, turn: Turn, pending: PendingBoundary | None) -> None:
+def note_message(kind: str, role: str | None, turn: Turn, pending: PendingBoundary | None) -> None:
     """Notes a message of a turn, by which the trigger of a boundary before it may be known."""
     if kind == "prompt":
         turn.has_prompt = True

@@ -116,7 +116,7 @@ class CodexReader:
             if kind == b"response_item":
                 if self._is_plain and self._took_item(line, head):
                     return
-            elif rows.says_nothing(kind, head[3]) or (
+            elif rows.can_be_skipped(kind, head[3]) or (
                 self._is_plain and self._took_row(line, kind)
             ):
                 return
@@ -264,7 +264,7 @@ class CodexReader:
         index = self._add(row, content)
         if records.wanted:
             if self._pending is not None or content.kind == "prompt":
-                b.note_said(content.kind, role, self._turn, self._pending)
+                b.note_message(content.kind, role, self._turn, self._pending)
             return
         self._answer.note(item if role == "assistant" else None)
         if item.type == "message" and (role == "user" or item.id is None):

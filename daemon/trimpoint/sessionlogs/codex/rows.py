@@ -239,7 +239,7 @@ class BadLine(Exception):
 _decode_row = msgspec.json.Decoder(Row).decode
 
 
-def says_nothing(kind: bytes, payload_kind: bytes | None) -> bool:
+def can_be_skipped(kind: bytes, payload_kind: bytes | None) -> bool:
     """Returns whether rows of this kind can be skipped without decoding."""
     if kind == b"event_msg":
         return payload_kind is not None and payload_kind not in _EVENTS

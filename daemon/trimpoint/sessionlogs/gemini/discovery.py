@@ -59,12 +59,12 @@ def _files_by_session(paths: list[Path]) -> list[tuple[Beginning, list[Path]]]:
         found.setdefault(beginning.session_id, []).append((beginning, path))
     sessions: list[tuple[Beginning, list[Path]]] = []
     for files in found.values():
-        speaking = [path for _, path in files if len(files) == 1 or _says_something(path)]
+        speaking = [path for _, path in files if len(files) == 1 or _has_message(path)]
         sessions.append((files[0][0], speaking or [files[0][1]]))
     return sessions
 
 
-def _says_something(path: Path) -> bool:
+def _has_message(path: Path) -> bool:
     """Returns whether a file has a message of its own."""
     if path.suffix == ".json":
         return True

@@ -123,7 +123,7 @@ class GeminiReader:
         message_id = message.id or made_id(self._session_id, self._window.count)
         index = self._live.get(message_id)
         if message.type == "info":
-            self._told(text_of(message))
+            self._compression_notice(text_of(message))
         if index is None:
             index = self._add(message, message_id)
         else:
@@ -269,7 +269,7 @@ class GeminiReader:
                 return "manual", "logs.json"
         return "auto", "logs.json"
 
-    def _told(self, text: str) -> None:
+    def _compression_notice(self, text: str) -> None:
         """Reads the message that Gemini CLI adds after an automatic compression, also in versions
         that do not write down what it left (measured: 0.61.0, 0.37.2).
         """

@@ -62,7 +62,7 @@ class Flusher:
     def mark(self, writer: ThreadWriter) -> None:
         """Marks a writer whose records are not durable yet."""
         if writer in self._hanging and writer.unwritten_bytes > MOST_UNWRITTEN_BYTES:
-            self._tell(writer, SLOW)
+            self._report(writer, SLOW)
         if writer not in self._pausing:
             self._dirty[writer] = None
             self._wake.set()
@@ -91,7 +91,7 @@ class Flusher:
             if writer.read_only is None and self._is_current(writer):
                 self._pausing.add(writer)
                 spawn(self._tasks, self._flush_later, writer, self._pause_s(writer))
-                self._tell(writer, error.detail)
+                self._report(writer, error.detail)
             else:
                 self._refusals.pop(writer, None)
         else:
@@ -117,9 +117,9 @@ class Flusher:
 
     def _hangs(self, writer: ThreadWriter) -> None:
         self._hanging.add(writer)
-        self._tell(writer, SLOW)
+        self._report(writer, SLOW)
 
-    def _tell(self, writer: ThreadWriter, detail: str) -> None:
+    def _report(self, writer: ThreadWriter, detail: str) -> None:
         self._call(writer, Trouble(detail, writer.unwritten_bytes > MOST_UNWRITTEN_BYTES))
 
     def _call(self, writer: ThreadWriter, trouble: Trouble | None) -> None:

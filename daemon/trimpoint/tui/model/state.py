@@ -186,7 +186,7 @@ class ChatState:
         self.questions = left
         return was_there
 
-    def tell(self, tone: Tone, text: str, hint: str = "", *, is_brief: bool = False) -> None:
+    def notify(self, tone: Tone, text: str, hint: str = "", *, is_brief: bool = False) -> None:
         """Shows a notice to the person."""
         self.notice = Notice(tone, text, hint, is_brief)
 

@@ -112,7 +112,7 @@ class Chat:
             if state.thread_id is not None:
                 await following.begin()
         except RemoteError as error:
-            state.tell(Tone.PROBLEM, str(error), error.hint)
+            state.notify(Tone.PROBLEM, str(error), error.hint)
         self._client = client
         state.link = LinkState.CONNECTED
         if state.notice == NOT_CONNECTED:
@@ -178,7 +178,7 @@ class Chat:
                 with suppress(ConnectionLost):
                     outcome = await client.execute(text, thread_id, command_id=command_id)
         except RemoteError as error:
-            state.tell(Tone.PROBLEM, str(error), error.hint)
+            state.notify(Tone.PROBLEM, str(error), error.hint)
         finally:
             state.command, state.progress, state.operation_id = "", "", None
         if outcome is not None and outcome.handled:
@@ -235,7 +235,7 @@ class Chat:
         except RemoteError:
             if self.state.turn_id == turn_id:
                 raise
-            self.state.tell(Tone.NEUTRAL, "The turn had ended already.", is_brief=True)
+            self.state.notify(Tone.NEUTRAL, "The turn had ended already.", is_brief=True)
 
     def answer(self, question: Question, result: Any) -> None:
         """Answers a question of the agent."""
@@ -315,7 +315,7 @@ class Chat:
         if answer is not None:
             new_id = str(answer["thread"]["id"])
             await self.attempt(lambda _: self._open(new_id, is_joined=True))
-            self.state.tell(Tone.DONE, "This is a copy of the thread. The files are shared.")
+            self.state.notify(Tone.DONE, "This is a copy of the thread. The files are shared.")
 
     async def continue_session(self, session: SessionOverview) -> None:
         """Starts a thread with the context of another agent's session, and shows it."""
@@ -329,7 +329,7 @@ class Chat:
         await self.attempt(lambda _: self._open(done.thread_id))
         left_out = f" Left out: {'; '.join(done.left_out)}." if done.left_out else ""
         said = f"Goes on from {session.agent}'s session with {done.turns} turns.{left_out}"
-        self.state.tell(Tone.DONE, said)
+        self.state.notify(Tone.DONE, said)
         self.changes.note()
 
     async def _change(self, method: str, **params: Any) -> Any:
@@ -380,9 +380,9 @@ class Chat:
         try:
             return await act(client)
         except RemoteError as error:
-            self.state.tell(Tone.PROBLEM, str(error), error.hint)
+            self.state.notify(Tone.PROBLEM, str(error), error.hint)
         except ClientError:
-            self.state.tell(Tone.PROBLEM, "The connection to the daemon was lost meanwhile.")
+            self.state.notify(Tone.PROBLEM, "The connection to the daemon was lost meanwhile.")
         self.changes.note()
         return None
 

@@ -196,11 +196,13 @@ class Following:
             case "thread/settings/updated":
                 state.settings = settings_of(as_dict(message.params.get("threadSettings")))
             case "warning":
-                state.tell(Tone.PROBLEM, str(message.params.get("message") or ""))
+                state.notify(Tone.PROBLEM, str(message.params.get("message") or ""))
             case "serverRequest/resolved":
                 request_id = message.params.get("requestId")
                 if self._asked.pop(request_id, None) is not None and state.withdraw(request_id):
-                    state.tell(Tone.NEUTRAL, "The question was answered elsewhere.", is_brief=True)
+                    state.notify(
+                        Tone.NEUTRAL, "The question was answered elsewhere.", is_brief=True
+                    )
             case _ if message.method in LIST_CHANGED:
                 self.want("threads")
             case _:
@@ -256,7 +258,7 @@ class Following:
                 if self._state.busy is not None:
                     await self.join()
             except RemoteError as error:
-                self._state.tell(Tone.PROBLEM, str(error), error.hint)
+                self._state.notify(Tone.PROBLEM, str(error), error.hint)
                 self._changes.note()
 
     async def read(self, *readings: Reading) -> None:

@@ -56,7 +56,7 @@ class Prompts:
             async with self._in_order:
                 return await self._accepted(sent.id, is_later=is_later)
         except RemoteError as error:
-            self._state.tell(Tone.PROBLEM, str(error), error.hint)
+            self._state.notify(Tone.PROBLEM, str(error), error.hint)
             return False
         finally:
             self._state.outgoing = [one for one in self._state.outgoing if one.id != sent.id]
@@ -83,7 +83,7 @@ class Prompts:
                 if await self._steer(client, sent, turn_id):
                     return True
             except ClientError:
-                self._state.tell(Tone.PROBLEM, _UNKNOWN)
+                self._state.notify(Tone.PROBLEM, _UNKNOWN)
                 return False
         while True:
             try:

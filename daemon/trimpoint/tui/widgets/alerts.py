@@ -23,8 +23,8 @@ class Alerts:
         self._attention = Attention()
         self._title = ""
 
-    def tell(self, state: ChatState, *, is_away: bool) -> None:
-        """Tells what is new since the last call."""
+    def notify(self, state: ChatState, *, is_away: bool) -> None:
+        """Notifies the person of what is new since the last call."""
         title = window_title(state)
         if title != self._title:
             self._write(f"{'' if self._title else _KEEP_TITLE}\x1b]2;{title}\x07")

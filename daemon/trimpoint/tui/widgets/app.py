@@ -183,7 +183,7 @@ class ChatApp(OtherScreens):
         self._show_bars()
         self._place_cursor()
         self._keep_draft()
-        self._alerts.tell(self._state, is_away=not self.app_focus)
+        self._alerts.notify(self._state, is_away=not self.app_focus)
 
     def _place_cursor(self) -> None:
         at = self._cursor.follow(self.focused)
@@ -268,7 +268,7 @@ class ChatApp(OtherScreens):
     def _copy(self, text: str) -> None:
         self.copy_to_clipboard(text)
         copied = f"Copied {counted(len(text.splitlines()), 'line')}."
-        self._state.tell(Tone.DONE, copied, is_brief=True)
+        self._state.notify(Tone.DONE, copied, is_brief=True)
         self._show_bars()
 
     # --- keys -----------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ class ChatApp(OtherScreens):
         else:
             self._stopped_at = self._clock()
             once_more = "Ctrl+C once more ends the chat; the thread stays."
-            self._state.tell(Tone.NEUTRAL, once_more, is_brief=True)
+            self._state.notify(Tone.NEUTRAL, once_more, is_brief=True)
             self._show_bars()
 
     def action_leave(self) -> None:
@@ -355,7 +355,7 @@ class ChatApp(OtherScreens):
         """Opens the person's editor with what is typed."""
         text = edited(self, self._composer.whole_text)
         if text is None:
-            self._state.tell(Tone.PROBLEM, "The editor ($VISUAL, $EDITOR) did not end well.")
+            self._state.notify(Tone.PROBLEM, "The editor ($VISUAL, $EDITOR) did not end well.")
         else:
             self._composer.put(text)
         self._show_bars()

@@ -69,7 +69,7 @@ class OtherScreens(App[None]):
             case OwnName.QUIT:
                 self.exit()
             case _ if thread_id is None:
-                self._state.tell(Tone.PROBLEM, "There is no thread yet.")
+                self._state.notify(Tone.PROBLEM, "There is no thread yet.")
             case OwnName.RENAME:
                 self.run_worker(self._chat.rename(thread_id, own.rest))
             case OwnName.FORK:
@@ -83,7 +83,7 @@ class OtherScreens(App[None]):
         await self._chat.archive(thread_id, back=False)
         if self._state.notice is None:
             self.action_new()
-            self._state.tell(Tone.DONE, "Archived. Ctrl+T brings it back.")
+            self._state.notify(Tone.DONE, "Archived. Ctrl+T brings it back.")
 
     def is_second_escape(self, now: float) -> bool:
         """Returns whether Esc was pressed a moment ago, too."""

@@ -5,7 +5,7 @@ and trims nothing.
 import re
 from typing import Any
 
-from trimpoint.gateway.commands.lone_messages import say_to
+from trimpoint.gateway.commands.lone_messages import send_lone_message
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
@@ -36,7 +36,7 @@ class ClearHint:
             and is_codex_tui(client_request.client)
             and re.fullmatch(r"[0-9]{1,4}", name)
         ):
-            say_to([client_request.client], thread_id, _hint(name))
+            send_lone_message([client_request.client], thread_id, _hint(name))
         return answer
 
 

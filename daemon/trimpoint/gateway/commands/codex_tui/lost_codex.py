@@ -3,7 +3,7 @@ UI says "interrupted", as if a person had done it.
 """
 
 from trimpoint.core.model import events as ev
-from trimpoint.gateway.commands.lone_messages import say_to
+from trimpoint.gateway.commands.lone_messages import send_lone_message
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.operations.routing.thread_messages import WENT_AWAY
@@ -21,4 +21,6 @@ class LostCodexNotices:
         for event in record.events:
             if isinstance(event, ev.TurnCompleted) and (event.error or "").startswith(WENT_AWAY):
                 text = f"{event.error}. It is started again with your next prompt."
-                say_to(filter(is_codex_tui, self._clients.subscribers(thread_id)), thread_id, text)
+                send_lone_message(
+                    filter(is_codex_tui, self._clients.subscribers(thread_id)), thread_id, text
+                )

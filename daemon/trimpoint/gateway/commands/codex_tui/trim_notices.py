@@ -18,7 +18,7 @@ from trimpoint.core.model.spelling import Spelling, undo_text
 from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.core.model.usage import model_in
 from trimpoint.core.views.outcome_text import operation_said
-from trimpoint.gateway.commands.lone_messages import say_to
+from trimpoint.gateway.commands.lone_messages import send_lone_message
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Client, Clients, Delivery
 from trimpoint.gateway.session.codex_tui import (
@@ -77,7 +77,7 @@ class TrimNotices:
             shown = [*filter(is_codex_tui, self._clients.subscribers(thread_id))]
             if operation.kind == REVERT:
                 shown = send_to_read_again(shown)  # the others get the message when they reconnect
-            say_to(shown, thread_id, _notice(operation))
+            send_lone_message(shown, thread_id, _notice(operation))
 
     def _catch_up(self, client: Client, state: ThreadState) -> None:
         """Notifies a client that has resumed a thread of the context size, and of a revert that it
@@ -86,7 +86,7 @@ class TrimNotices:
         if len(state.generations) > 1 and state.turns:
             Delivery(USAGE, partial(self._usage_message, state)).to([client])
         if is_codex_tui(client) and (last := _newest_revert(state)) is not None:
-            say_to([client], state.id, _notice(last))
+            send_lone_message([client], state.id, _notice(last))
 
     def _send_usage(self, state: ThreadState) -> None:
         if state.turns:

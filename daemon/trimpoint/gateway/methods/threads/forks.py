@@ -12,7 +12,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.core.context.active_context import has_sealed_summary
-from trimpoint.core.context.generations import context_given_anew
+from trimpoint.core.context.generations import context_for_new_provider_thread
 from trimpoint.core.context.provider_compactions import newest_own_compaction
 from trimpoint.core.decide.reverting import target_after, target_items, target_pins
 from trimpoint.core.model.state import ThreadState
@@ -64,7 +64,7 @@ class Forks:
             return await self._from_ledger(
                 client_request, session, params, _turns_kept(state, params)
             )
-        if named is None and self._would_tell_of_an_interruption(state):
+        if named is None and self._would_report_an_interruption(state):
             return await self._from_ledger(client_request, session, params, None)
         turns = {
             name: self._identity.provider_turn(str(params[name]))
@@ -94,7 +94,7 @@ class Forks:
             and not has_sealed_summary(state)
         )
 
-    def _would_tell_of_an_interruption(self, state: ThreadState) -> bool:
+    def _would_report_an_interruption(self, state: ThreadState) -> bool:
         """Returns whether Codex's fork would tell the model that a person interrupted it, because
         the thread ends with injected items (`operations/provider/forking.py`), and the ledger has
         the context.
@@ -146,7 +146,7 @@ class Forks:
         writer = session.writer
         if kept is None:
             await complete_context(writer, writer.state.active_turns)
-            return context_given_anew(writer.state)
+            return context_for_new_provider_thread(writer.state)
         target = target_after(writer.state, kept)
         if target.is_sealed:
             problem = (

@@ -25,7 +25,7 @@ from trimpoint.operations.provider.settings import (
     in_force,
 )
 from trimpoint.operations.sessions import ReadySession
-from trimpoint.operations.thread_starts import adopt_thread, begin_thread, tell_of_trust
+from trimpoint.operations.thread_starts import adopt_thread, begin_thread, warn_of_trust
 from trimpoint.threads.ids import new_uuid7
 
 
@@ -178,7 +178,7 @@ class ThreadMethods:
             client_request.answer(self._adopted_answer(raw, str(thread["id"]), params))
             self._subscriptions.join(client_request.client, str(thread["id"]), again=True)
             self._threads.router.release(str(thread["id"]))
-        await tell_of_trust(self._threads, str(thread["id"]), trusted)
+        await warn_of_trust(self._threads, str(thread["id"]), trusted)
 
     def _adopted_answer(self, raw: Raw, thread_id: str, params: dict[str, Any]) -> Any:
         writer = self._registry.loaded(thread_id)

@@ -19,6 +19,7 @@ __all__ = [
     "EditQueuedPrompt",
     "EntryName",
     "Identifier",
+    "MaskContext",
     "PinContext",
     "PromptInput",
     "QueuePrompt",
@@ -99,7 +100,9 @@ class DiscardContext(ClientCommand, frozen=True, kw_only=True, tag="thread.conte
     `context/messages/list`), or, with `targetTokens`, those that `/compress` would take.
 
     A tool call leaves together with its result and the reasoning before it. Either everything that
-    was named is discarded, or nothing.
+    was named is discarded, or nothing. Towards `targetTokens`, output is masked first
+    (`thread.context.mask`), and discarded is what is needed beyond that; with `onlyDiscard` nothing
+    is masked.
     """
 
     entry_ids: Annotated[list[EntryName], msgspec.Meta(min_length=1, max_length=10_000)] | None = (
@@ -107,6 +110,18 @@ class DiscardContext(ClientCommand, frozen=True, kw_only=True, tag="thread.conte
     )
     target_tokens: TokenCount | None = None
     trigger: str | None = None
+    only_discard: bool = False
+
+
+class MaskContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.mask"):
+    """Replace the output of the entries named by `entryIds` (see `context/messages/list`) by one
+    line in what the agent is sent; of a message, its images. The calls, the reasoning and the
+    messages stay.
+
+    Either everything that was named is masked, or nothing.
+    """
+
+    entry_ids: Annotated[list[EntryName], msgspec.Meta(min_length=1, max_length=10_000)]
 
 
 class UndoTrim(ClientCommand, frozen=True, kw_only=True, tag="thread.context.undo"):
@@ -235,6 +250,7 @@ AnyClientCommand = (
     TrimContext
     | CompactContext
     | DiscardContext
+    | MaskContext
     | UndoTrim
     | PinContext
     | UnpinContext

@@ -56,8 +56,9 @@ class ContextTrimPoint(WireStruct, frozen=True, kw_only=True):
     counts are of entries that this trim point newly excluded. `status`: `pending` until the new
     session is ready, then `applied`; `deferred` when the session could not be started yet and the
     next turn will start it. A discard prunes no turn; `discardedEntryIds` names the entries that it
-    took out, and `estTokens` is their estimated weight. `turnsBefore` is the number of turns before
-    it in the thread.
+    took out, and `estTokens` is their estimated weight. `maskedEntryIds` names the entries
+    whose output or images it replaced by one line; `estTokens` has what that freed too.
+    `turnsBefore` is the number of turns before it in the thread.
     """
 
     id: str
@@ -75,6 +76,7 @@ class ContextTrimPoint(WireStruct, frozen=True, kw_only=True):
     discarded_entry_ids: list[str]
     est_tokens: int | None
     turns_before: int | None = None
+    masked_entry_ids: list[str] = []
 
 
 class ThreadTurn(WireStruct, frozen=True, kw_only=True):
@@ -303,7 +305,7 @@ class TimelineMessage(WireStruct, frozen=True, kw_only=True, tag_field="kind", t
 
 class TimelineActivity(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="activity"):
     """A command, file change, tool call, reasoning or provider compaction; `detail` is Codex's own
-    item.
+    item. `masked` says that the agent is sent one line in the place of its output.
     """
 
     id: str
@@ -314,6 +316,7 @@ class TimelineActivity(WireStruct, frozen=True, kw_only=True, tag_field="kind", 
     trimmed: bool
     trim_point_id: str | None
     detail: Any
+    masked: bool = False
 
 
 class ContextSummaryBanner(
@@ -334,7 +337,8 @@ class ContextTrimPointDivider(
 
     `trimKind` is `boundary` or `discard`. At a discard nothing is hidden, and the count is of the
     entries that were taken out, which stay at their places and are flagged. `pinnedCount` counts
-    the turns that the trim took out but that are pinned, and so still in the context.
+    the turns that the trim took out but that are pinned, and so still in the context. `maskedCount`
+    counts the entries that a discard masked.
     """
 
     trim_point_id: str
@@ -343,6 +347,7 @@ class ContextTrimPointDivider(
     expanded: bool
     trim_kind: TrimKind
     pinned_count: int = 0
+    masked_count: int = 0
 
 
 TimelineEntry = TimelineMessage | TimelineActivity | ContextSummaryBanner | ContextTrimPointDivider

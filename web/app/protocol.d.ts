@@ -250,7 +250,7 @@ export type CompressionClass = {
 };
 
 /**
- * The segments that `/compress` would discard, by kind in the order of its priority; `leftEstTokens` is the weight of what stays.
+ * The segments that `/compress` would discard, by kind in the order of its priority, and before them those whose output it would mask; `leftEstTokens` is the weight of what stays.
  */
 export type CompressionPreview = {
     classes: CompressionClass[];
@@ -259,6 +259,9 @@ export type CompressionPreview = {
     leftEstTokens: number;
     targetTokens: number;
     floorTokens: number;
+    maskedEntryIds?: string[];
+    maskedCount?: number;
+    maskedEstTokens?: number;
 };
 
 /**
@@ -293,7 +296,7 @@ export type ContextInspection = {
 /**
  * One thing of the agent's context that can only leave it whole: a message, or a tool call with its result.
  *
- * `shortId` is for people and agents and means the same for as long as the context does. `role`: user | assistant | tool. `kind`: message | fileRead | command | check | fileChange | plan | title | toolCall | contextTool | history | summary. `protected` says why it stays: newest | codeChange | plan | finalAnswer | summary | pinned | injected | notRecorded; null when it may go.
+ * `shortId` is for people and agents and means the same for as long as the context does. `role`: user | assistant | tool. `kind`: message | fileRead | command | check | fileChange | plan | title | toolCall | contextTool | history | summary. `protected` says why it stays: newest | codeChange | plan | finalAnswer | summary | pinned | injected | notRecorded; null when it may go. `masked` says that one line is in the place of its output or image.
  */
 export type ContextMessage = {
     shortId: string;
@@ -304,6 +307,7 @@ export type ContextMessage = {
     preview: string;
     estTokens: number;
     protected: string | null;
+    masked?: boolean;
 };
 
 /**
@@ -388,7 +392,7 @@ export type ContextSummaryBanner = {
 /**
  * A boundary in the ledger: entries before it are no longer in the agent's context. Or a discard, which took out single entries (`trimKind`).
  *
- * `beforeEntryId` is the last entry before the boundary, null when the ledger was empty. The counts are of entries that this trim point newly excluded. `status`: `pending` until the new session is ready, then `applied`; `deferred` when the session could not be started yet and the next turn will start it. A discard prunes no turn; `discardedEntryIds` names the entries that it took out, and `estTokens` is their estimated weight. `turnsBefore` is the number of turns before it in the thread.
+ * `beforeEntryId` is the last entry before the boundary, null when the ledger was empty. The counts are of entries that this trim point newly excluded. `status`: `pending` until the new session is ready, then `applied`; `deferred` when the session could not be started yet and the next turn will start it. A discard prunes no turn; `discardedEntryIds` names the entries that it took out, and `estTokens` is their estimated weight. `maskedEntryIds` names the entries whose output or images it replaced by one line; `estTokens` has what that freed too. `turnsBefore` is the number of turns before it in the thread.
  */
 export type ContextTrimPoint = {
     id: string;
@@ -406,12 +410,13 @@ export type ContextTrimPoint = {
     discardedEntryIds: string[];
     estTokens: number | null;
     turnsBefore?: number | null;
+    maskedEntryIds?: string[];
 };
 
 /**
  * A trim point. `hiddenMessageCount` counts the messages of the section above it, whether that is expanded or not.
  *
- * `trimKind` is `boundary` or `discard`. At a discard nothing is hidden, and the count is of the entries that were taken out, which stay at their places and are flagged. `pinnedCount` counts the turns that the trim took out but that are pinned, and so still in the context.
+ * `trimKind` is `boundary` or `discard`. At a discard nothing is hidden, and the count is of the entries that were taken out, which stay at their places and are flagged. `pinnedCount` counts the turns that the trim took out but that are pinned, and so still in the context. `maskedCount` counts the entries that a discard masked.
  */
 export type ContextTrimPointDivider = {
     kind: "contextTrimPointDivider";
@@ -421,6 +426,7 @@ export type ContextTrimPointDivider = {
     expanded: boolean;
     trimKind: "boundary" | "discard";
     pinnedCount?: number;
+    maskedCount?: number;
 };
 
 /**
@@ -450,7 +456,7 @@ export type DiffSide = {
 /**
  * Take single entries out of the agent's context: those named by `entryIds` (see `context/messages/list`), or, with `targetTokens`, those that `/compress` would take.
  *
- * A tool call leaves together with its result and the reasoning before it. Either everything that was named is discarded, or nothing.
+ * A tool call leaves together with its result and the reasoning before it. Either everything that was named is discarded, or nothing. Towards `targetTokens`, output is masked first (`thread.context.mask`), and discarded is what is needed beyond that; with `onlyDiscard` nothing is masked.
  */
 export type DiscardContext = {
     type: "thread.context.discard";
@@ -460,13 +466,14 @@ export type DiscardContext = {
     entryIds?: string[] | null;
     targetTokens?: number | null;
     trigger?: string | null;
+    onlyDiscard?: boolean;
 };
 
 /**
  * One command; its `type` says which.
  */
 export type DispatchParams = {
-    command: ArchiveAndNew | ArchiveThread | CompactContext | DiscardContext | EditQueuedPrompt | PinContext | QueuePrompt | ReleaseQueue | RenameThread | ReorderQueue | RevertToCheckpoint | StartSession | StopSession | TrimContext | UnarchiveThread | UndoTrim | UnpinContext | WithdrawQueuedPrompt;
+    command: ArchiveAndNew | ArchiveThread | CompactContext | DiscardContext | EditQueuedPrompt | MaskContext | PinContext | QueuePrompt | ReleaseQueue | RenameThread | ReorderQueue | RevertToCheckpoint | StartSession | StopSession | TrimContext | UnarchiveThread | UndoTrim | UnpinContext | WithdrawQueuedPrompt;
 };
 
 /**
@@ -743,6 +750,19 @@ export type LoginUrl = {
 export type LoginUrlParams = {
     listen?: boolean;
     ownHome?: boolean;
+};
+
+/**
+ * Replace the output of the entries named by `entryIds` (see `context/messages/list`) by one line in what the agent is sent; of a message, its images. The calls, the reasoning and the messages stay.
+ *
+ * Either everything that was named is masked, or nothing.
+ */
+export type MaskContext = {
+    type: "thread.context.mask";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    entryIds: string[];
 };
 
 /**
@@ -1320,7 +1340,7 @@ export type ThreadTurn = {
 };
 
 /**
- * A command, file change, tool call, reasoning or provider compaction; `detail` is Codex's own item.
+ * A command, file change, tool call, reasoning or provider compaction; `detail` is Codex's own item. `masked` says that the agent is sent one line in the place of its output.
  */
 export type TimelineActivity = {
     kind: "activity";
@@ -1332,6 +1352,7 @@ export type TimelineActivity = {
     trimmed: boolean;
     trimPointId: string | null;
     detail: any;
+    masked?: boolean;
 };
 
 /**

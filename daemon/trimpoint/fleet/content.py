@@ -41,6 +41,9 @@ NUMBERS_AND_STATES: dict[type[ev.AnyEvent], tuple[str, ...]] = {
     ev.ContextDiscarded: (
         "thread_id", "trim_point_id", "created_at_ms", "generation", "est_tokens",
     ),
+    ev.ContextMasked: (
+        "thread_id", "trim_point_id", "created_at_ms", "generation", "est_tokens",
+    ),
     ev.TrimUndone: ("thread_id", "trim_point_id", "generation"),
     ev.TrimRedone: ("thread_id", "trim_point_id", "generation"),
     ev.ContextPinned: ("thread_id", "pin_id", "turn_id"),

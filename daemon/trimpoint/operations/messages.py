@@ -10,7 +10,7 @@ from trimpoint.core.model.decision import counted
 from trimpoint.core.model.ledger import Boundary, Discard, TrimPoint
 from trimpoint.core.model.operations import DELETE, Phase
 from trimpoint.core.model.state import Operation, Reverting, ThreadState
-from trimpoint.core.views.trim_outcome import called, came_back
+from trimpoint.core.views.trim_outcome import called, came_back, removed_text
 from trimpoint.threads.worktrees import Preview, Restored
 
 AFTER_OVERFLOW = (
@@ -243,10 +243,9 @@ def _compacted(state: ThreadState, point: TrimPoint) -> str:
 
 
 def _discarded(discard: Discard) -> str:
-    count, tokens = len(discard.entry_ids), f"about {discard.est_tokens:,} tokens"
-    entries = "1 entry" if count == 1 else f"{count} entries"
+    verb = "Discarded" if discard.entry_ids else "Masked"
     return (
-        f"Discarded: {entries} of {tokens} left the context and can still be read. Files are as "
+        f"{verb}: {removed_text(discard)} left the context and can still be read. Files are as "
         "they were."
     )
 

@@ -48,6 +48,7 @@ LOOKS_AT_TURNS = (
     wire.TrimContext,
     wire.CompactContext,
     wire.DiscardContext,
+    wire.MaskContext,
     wire.UndoTrim,
     wire.PinContext,
     wire.UnpinContext,
@@ -329,15 +330,13 @@ class Sessions:
         """
         refuse_if_too_old(command, self._threads.link.version)
         await self._catch_up(writer, must_look=isinstance(command, LOOKS_AT_TURNS))
-        if isinstance(command, wire.DiscardContext):
+        if isinstance(command, wire.DiscardContext | wire.MaskContext):
             await self.complete_context(writer)
         elif isinstance(command, wire.ArchiveAndNew) and command.pins:
             await complete_context(writer, ())
 
     async def complete_context(self, writer: ThreadWriter) -> None:
-        """Records the missing raw items of the active context, except for a running turn. The
-        segments of a discard are made of them.
-        """
+        """Records the missing raw items of the active context, except for a running turn."""
         await complete_context(writer, writer.state.active_turns)
 
     async def complete_undone(self, writer: ThreadWriter, *, redo: bool) -> None:

@@ -27,7 +27,7 @@ class ContextMessage(Result, frozen=True, kw_only=True):
     user | assistant | tool. `kind`: message | fileRead | command | check | fileChange | plan |
     title | toolCall | contextTool | history | summary. `protected` says why it stays: newest |
     codeChange | plan | finalAnswer | summary | pinned | injected | notRecorded; null when it
-    may go.
+    may go. `masked` says that one line is in the place of its output or image.
     """
 
     short_id: str
@@ -38,6 +38,7 @@ class ContextMessage(Result, frozen=True, kw_only=True):
     preview: str
     est_tokens: int
     protected: str | None
+    masked: bool = False
 
 
 class ContextMessageList(Result, frozen=True, kw_only=True):

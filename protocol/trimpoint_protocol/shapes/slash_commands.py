@@ -81,8 +81,8 @@ class CompressionClass(Result, frozen=True, kw_only=True):
 
 
 class CompressionPreview(Result, frozen=True, kw_only=True):
-    """The segments that `/compress` would discard, by kind in the order of its priority;
-    `leftEstTokens` is the weight of what stays.
+    """The segments that `/compress` would discard, by kind in the order of its priority, and before
+    them those whose output it would mask; `leftEstTokens` is the weight of what stays.
     """
 
     classes: list[CompressionClass]
@@ -91,6 +91,9 @@ class CompressionPreview(Result, frozen=True, kw_only=True):
     left_est_tokens: int
     target_tokens: int
     floor_tokens: int
+    masked_entry_ids: list[str] = []
+    masked_count: int = 0
+    masked_est_tokens: int = 0
 
 
 class TrimCost(Result, frozen=True, kw_only=True):

@@ -213,7 +213,9 @@ def test_compress_with_anything_else_says_what_is_right(rest: str) -> None:
     complaint = (
         f"/compress takes one number of tokens to get down to, such as 50000 or 50k, not “{rest}”."
     )
-    usage = "Usage: /compress [target tokens] [--dry-run]. Nothing was sent to the agent."
+    usage = (
+        "Usage: /compress [target tokens] [--dry-run] [--discard]. Nothing was sent to the agent."
+    )
     assert parse(f"/compress {rest}") == UsageError("compress", f"{complaint} {usage}")
 
 

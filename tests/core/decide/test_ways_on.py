@@ -54,6 +54,8 @@ WITHOUT_A_COMMAND = {
     ("decider", "_advance", "INTERNAL"): NOT_ASKED,
     ("decision", "when_idle", "_BUSY_REASONS[block.kind]"): SAID,
     ("discarding", "discard", "USAGE"): PROGRAM,
+    ("discarding", "mask", "ALREADY_DISCARDED"): NOTHING,
+    ("discarding", "mask", "NOTHING_TO_TRIM"): NOTHING,
     ("discarding", "plan_compression", "USAGE"): SAID,
     ("discarding", "_named", "ENTRY_PROTECTED"): SAID,
     ("discarding", "_unknown_entries", "ENTRY_NOT_FOUND"): SAID,

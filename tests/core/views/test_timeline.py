@@ -150,6 +150,7 @@ def test_entries_are_what_the_wire_says_they_are() -> None:
         "trimmed": True,
         "trimPointId": point,
         "detail": {"type": "commandExecution", "command": "ls"},
+        "masked": False,
     }
     assert banner == {
         "kind": "contextSummaryBanner",
@@ -165,6 +166,7 @@ def test_entries_are_what_the_wire_says_they_are() -> None:
         "expanded": True,
         "trimKind": "boundary",
         "pinnedCount": 0,
+        "maskedCount": 0,
     }
 
 

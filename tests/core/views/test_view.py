@@ -62,7 +62,7 @@ def test_no_event_shows_a_private_field(event: ev.AnyEvent) -> None:
 
 def test_every_field_that_can_hold_something_private_is_marked() -> None:
     private = {
-        "provider_thread_id", "provider_turn_id", "rollout_path", "settings", "items", "launch",
+        "provider_thread_id", "provider_turn_id", "rollout_path", "settings", "items", "masks", "launch",
     }  # fmt: skip
     for event in get_args(ev.AnyEvent):
         assert event.private == private & set(event.__struct_fields__)
@@ -224,6 +224,7 @@ def test_the_read_model_of_a_thread_with_a_past() -> None:
             "discardedEntryIds": [],
             "estTokens": None,
             "turnsBefore": 2,
+            "maskedEntryIds": [],
         }
     ]
     assert [(turn["id"], turn["trimmed"], turn["status"]) for turn in shown["turns"]] == [

@@ -39,7 +39,7 @@ local order = vim.tbl_map(function(entry)
 end, thread.entries)
 assert(vim.deep_equal(order, { "a1", "a2", "b1", "b2" }), "a late entry belongs to its turn")
 
-for _, kind in ipairs({ "trim-point-created", "context-summarized", "trim-undone", "reverted", "context-discarded" }) do
+for _, kind in ipairs({ "trim-point-created", "context-summarized", "trim-undone", "reverted", "context-discarded", "context-masked" }) do
   local is_new, must_reload = apply(thread.sequence + 1, "thread." .. kind, {})
   assert(is_new and must_reload, kind)
 end

@@ -26,6 +26,7 @@ const WORDS = {
     "thread.context-summarized": ({ tokensBefore, tokensAfter }) =>
         tokensBefore ? `What left it was summarized: ${tokensBefore} → ${tokensAfter ?? "?"} tokens` : "What left it was summarized",
     "thread.context-discarded": () => "Parts of the context were discarded",
+    "thread.context-masked": () => "Old output left the context",
     "thread.compaction-failed": () => "A compaction failed",
     "thread.reverted": () => "The thread was reverted",
     "thread.renamed": ({ name }) => (name ? `Renamed: ${name}` : "Renamed"),

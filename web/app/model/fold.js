@@ -86,6 +86,7 @@ const FOLDS = {
             createdAt: payload.createdAt,
             place: placeOf(state, payload.firstKeptTurnId),
             count: payload.prunedMessageCount,
+            masked: 0,
             summary: null,
             summaryUnavailable: payload.summaryUnavailable,
             trigger: payload.trigger,
@@ -100,20 +101,8 @@ const FOLDS = {
             point.summaryUnavailable = false;
         }
     },
-    "thread.context-discarded": (state, payload) => {
-        state.points.push({
-            id: payload.trimPointId,
-            kind: "discard",
-            createdAt: payload.createdAt,
-            place: state.turns.length,
-            count: payload.entryIds.length,
-            summary: null,
-            summaryUnavailable: false,
-            trigger: payload.trigger,
-            generation: payload.generation,
-        });
-        markDiscarded(state, new Set(payload.entryIds), payload.trimPointId);
-    },
+    "thread.context-discarded": discard,
+    "thread.context-masked": discard,
     "thread.turn-started": (state, payload, envelope) => {
         state.turnIndex.set(payload.turnId, state.turns.length);
         state.turns.push({
@@ -192,7 +181,7 @@ function recordEntry(state, payload, envelope) {
         return; // it came with a page already
     }
     const { entryId: id, turnId, kind, role, text, detail } = payload;
-    const entry = { id, turnId, kind, role, text, detail, createdAt: envelope.occurredAt, discardId: null };
+    const entry = { id, turnId, kind, role, text, detail, createdAt: envelope.occurredAt, discardId: null, isMasked: false };
     // A new list, so that a view of the turn sees that it changed.
     state.entries.set(turnId, [...(known ?? []), entry]);
 }
@@ -230,17 +219,39 @@ function placeOf(state, firstKept) {
 }
 
 /**
+ * Takes entries out of the context, or masks their output.
+ * @param {ThreadState} state
+ * @param {any} payload
+ */
+function discard(state, payload) {
+    const masked = payload.maskedEntryIds ?? [];
+    state.points.push({
+        id: payload.trimPointId,
+        kind: "discard",
+        createdAt: payload.createdAt,
+        place: state.turns.length,
+        count: payload.entryIds.length,
+        masked: masked.length,
+        summary: null,
+        summaryUnavailable: false,
+        trigger: payload.trigger,
+        generation: payload.generation,
+    });
+    mark(state, new Set(payload.entryIds), { discardId: payload.trimPointId });
+    mark(state, new Set(masked), { isMasked: true });
+}
+
+/**
  * Entries are named by their id where that means one alone, else with their turn's id before it.
  * @param {ThreadState} state
  * @param {Set<string>} names
- * @param {string} discardId
+ * @param {Partial<Entry>} change
  */
-function markDiscarded(state, names, discardId) {
+function mark(state, names, change) {
     for (const turn of state.turns.slice(Math.max(activeFrom(state), state.turnsFrom))) {
         const entries = state.entries.get(turn.id);
         if (entries?.some((entry) => isNamed(entry, names))) {
-            const marked = entries.map((entry) => (isNamed(entry, names) ? { ...entry, discardId } : entry));
-            state.entries.set(turn.id, marked);
+            state.entries.set(turn.id, entries.map((entry) => (isNamed(entry, names) ? { ...entry, ...change } : entry)));
         }
     }
 }

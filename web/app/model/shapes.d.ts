@@ -18,6 +18,8 @@ export interface Entry {
     detail: any;
     /** the discard that took it out of the context */
     discardId: string | null;
+    /** whether the agent is sent one line in the place of its output */
+    isMasked: boolean;
 }
 
 export interface Turn {
@@ -37,6 +39,8 @@ export interface Point {
     place: number;
     /** messages that it pruned, or entries that it discarded */
     count: number;
+    /** entries whose output it masked */
+    masked: number;
     summary: string | null;
     summaryUnavailable: boolean;
     trigger: string;

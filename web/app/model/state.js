@@ -179,6 +179,7 @@ function pointOf(point) {
         createdAt: point.createdAt,
         place: point.turnsBefore ?? 0,
         count: isDiscard ? point.discardedEntryIds.length : point.prunedMessageCount,
+        masked: point.maskedEntryIds?.length ?? 0,
         summary: point.summary,
         summaryUnavailable: point.summaryUnavailable,
         trigger: point.trigger,
@@ -202,5 +203,6 @@ function entryOf(shown, discards) {
         createdAt: shown.createdAt,
         detail: shown.detail ?? null,
         discardId: discards.has(shown.trimPointId) ? shown.trimPointId : null,
+        isMasked: shown.masked === true,
     };
 }

@@ -59,6 +59,7 @@ export function Activity({ entry, folder, jump }) {
     const said = isRunning ? running(word) : (own(NOT_DONE, entry.detail?.status) && own(UNDONE, entry.role)) || word;
     const facts = factsOf(entry.role, entry.detail);
     const isDiscarded = "discardId" in entry && entry.discardId !== null;
+    const isMasked = !isDiscarded && "isMasked" in entry && entry.isMasked;
     return html`
         <div class=${`activity ${facts.isBad ? "is-bad" : ""} ${isDiscarded ? "is-discarded" : ""} ${isHit ? "is-hit" : ""}`} ref=${place}>
             <button class="activity-line" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
@@ -69,6 +70,7 @@ export function Activity({ entry, folder, jump }) {
                     ${titleOf(entry, folder)}
                 </span>
                 ${isDiscarded && html`<span class="tag">not in context</span>`}
+                ${isMasked && html`<span class="tag">output not in context</span>`}
                 <span class="activity-facts">${isRunning ? html`<span class="spinner" aria-label="running"></span>` : facts.text}</span>
                 <span class="activity-chevron"><${Icon} name="chevron" /></span>
             </button>

@@ -65,8 +65,9 @@ export function ContextPanel({ app, thread }) {
     const shown = found.parts.filter((part) => kind === null || part.kind === kind);
     const taken = found.parts.filter((part) => chosen.has(part.key));
     const freed = taken.reduce((sum, part) => sum + part.tokens, 0);
-    const discard = () => app.dispatch(thread.id, {
-        type: "thread.context.discard", entryIds: [...new Set(taken.flatMap((part) => part.entryIds))],
+    /** @param {"thread.context.discard" | "thread.context.mask"} type */
+    const remove = (type) => app.dispatch(thread.id, {
+        type, entryIds: [...new Set(taken.flatMap((part) => part.entryIds))],
     });
     /** @param {string} key */
     const toggle = (key) => {
@@ -87,7 +88,10 @@ export function ContextPanel({ app, thread }) {
             <span role="status">${chosen.size
                 ? `${counted(chosen.size, "part")}, about ${shortCount(freed)} tokens`
                 : `about ${shortCount(found.total)} tokens in all`}</span>
-            <button class="button is-main" disabled=${chosen.size === 0 || isBusy} onClick=${discard}>Discard</button>
+            <button class="button" disabled=${chosen.size === 0 || isBusy} title="One line in the place of the output"
+                onClick=${() => remove("thread.context.mask")}>Mask output</button>
+            <button class="button is-main" disabled=${chosen.size === 0 || isBusy}
+                onClick=${() => remove("thread.context.discard")}>Discard</button>
         </div>
     `;
 }

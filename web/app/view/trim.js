@@ -14,18 +14,20 @@ import { Markdown } from "./markdown.js";
 
 /** @type {Record<string, string>} */
 const KINDS = { clear: "cleared", compact: "compacted", auto: "compacted automatically", overflow: "compacted to make room",
-    compress: "compressed", discard: "discarded", agent: "discarded by the agent" };
+    compress: "compressed", discard: "discarded", mask: "masked", agent: "discarded by the agent" };
 
 /** @param {{thread: Thread, row: DividerRow}} props */
 export function ContextTrimPointDivider({ thread, row }) {
     const { point, isExpanded } = row;
     const kind = own(KINDS, point.trigger) ?? (point.summary ? "compacted" : "cleared");
     if (point.kind === "discard") {
+        const taken = [[point.count, "taken out"], [point.masked, "masked"]].filter(([count]) => count);
+        const words = taken.map(([count, what]) => `${count === 1 ? "1 entry" : `${count} entries`} ${what}`).join(", ");
         return html`
-            <div class="divider" role="separator" aria-label=${`${counted(point.count, "entry").replace("entrys", "entries")} discarded`}>
+            <div class="divider" role="separator" aria-label=${words}>
                 <span class="divider-line"></span>
                 <span class="divider-label">
-                    <${Icon} name="fold" />${counted(point.count, "entry").replace("entrys", "entries")} ${kind}
+                    <${Icon} name="fold" />${words}<span class="divider-kind">${kind}</span>
                 </span>
                 <span class="divider-line"></span>
             </div>

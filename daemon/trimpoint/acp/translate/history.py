@@ -63,7 +63,12 @@ def _label(entry: Json) -> str:
     count = entry.get("hiddenMessageCount")
     count = count if isinstance(count, int) else 0
     if entry.get("trimKind") == "discard":
-        return f"{count} {_plural(count, 'item')} left the agent's context"
+        masked = entry.get("maskedCount")
+        if not isinstance(masked, int) or not masked:
+            return f"{count} {_plural(count, 'item')} left the agent's context"
+        taken = f"{count} {_plural(count, 'item')} and " if count else ""
+        outputs = f"the output of {masked} {_plural(masked, 'item')}"
+        return f"{taken}{outputs} left the agent's context"
     verb = "is" if count == 1 else "are"
     return f"{count} earlier {_plural(count, 'message')} {verb} no longer in the agent's context"
 

@@ -165,10 +165,15 @@ def timeline_row(entry: TimelineEntry, marks: Marks, *, is_first: bool) -> Rende
             number = numbers.get(entry.trim_point_id)
             if entry.trim_kind == "discard":
                 return _Divider(
-                    f" ◌ {entry.label} · {entry.hidden_message_count} taken out above ",
+                    f" ◌ {entry.label} · {_taken(entry)} above ",
                     "" if number is None else f" {number} ",
                 )
             return divider(entry.label, entry.hidden_message_count, entry.expanded, number)
+
+
+def _taken(entry: ContextTrimPointDivider) -> str:
+    parts = [(entry.hidden_message_count, "taken out"), (entry.masked_count, "masked")]
+    return ", ".join(f"{count} {what}" for count, what in parts if count)
 
 
 def _answer(entry: TimelineMessage, marks: Marks) -> RenderableType:

@@ -13,6 +13,7 @@ import msgspec
 from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.core.context.provider_compactions import COMPACTION, newest_own_compaction
+from trimpoint.core.context.removals import discarded_positions, masked_item, masks_of
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Discard, Entry, TrimPoint, Turn
 from trimpoint.core.model.state import ThreadState
@@ -228,7 +229,8 @@ def context_items(
 
 
 def turn_items(state: ThreadState, turn: Turn) -> list[bytes]:
-    """Returns a turn's raw items without discarded ones. If none were recorded, they are rebuilt
+    """Returns a turn's raw items without discarded ones, masked ones with their placeholder. If
+    none were recorded, they are rebuilt
     from the turn's messages.
     """
     return [item for _, item in placed_items(state, turn)]
@@ -242,18 +244,15 @@ def placed_items(
     """
     standing = state.discards if discards is None else discards
     if turn.items:
-        gone = discarded_positions(turn.id, standing)
-        return [(at, item) for at, item in placed_injectable(turn.items) if at not in gone]
+        gone, masks = discarded_positions(turn.id, standing), masks_of(turn.id, standing)
+        return [
+            (at, masked_item(item, masks[at]) if at in masks else item)
+            for at, item in placed_injectable(turn.items)
+            if at not in gone
+        ]
     taken = {entry_id for discard in standing for entry_id in discard.entries.get(turn.id, ())}
     messages = enumerate(entry for entry in state.entries_of(turn) if entry.kind == "message")
     return [(at, message_item(entry)) for at, entry in messages if entry.id not in taken]
-
-
-def discarded_positions(turn_id: str, discards: Sequence[Discard]) -> frozenset[int]:
-    """Returns the positions of the turn's raw items that `discards` removed."""
-    return frozenset(
-        position for discard in discards for position in discard.positions.get(turn_id, ())
-    )
 
 
 def without_prompt(items: list[bytes], later_prompts: Iterable[str]) -> list[bytes]:

@@ -29,6 +29,16 @@ def gone_entries(state: ThreadState) -> dict[EntryKey, Boundary]:
     return gone
 
 
+def masked_entries(state: ThreadState) -> frozenset[EntryKey]:
+    """Returns the entries whose output or images are masked."""
+    return frozenset(
+        (turn_id, entry_id)
+        for discard in state.discards
+        for turn_id, entry_ids in discard.masked.items()
+        for entry_id in entry_ids
+    )
+
+
 def _cut_off(state: ThreadState) -> Iterator[EntryKey]:
     """Yields the entries of the first turn of the context that the summary stands for. An entry
     without an item of its own goes with the ones behind it.

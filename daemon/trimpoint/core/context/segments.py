@@ -16,7 +16,6 @@ import msgspec
 from trimpoint.core.context.active_context import (
     call_id,
     current_summary,
-    discarded_positions,
     injectable_positions,
     is_call,
     is_output,
@@ -25,6 +24,7 @@ from trimpoint.core.context.active_context import (
 )
 from trimpoint.core.context.groups import ItemGroup, grouped, is_message
 from trimpoint.core.context.pins import pin_tokens, standing_pins
+from trimpoint.core.context.removals import discarded_positions, masked_item, masks_of
 from trimpoint.core.context.segment_kinds import SegmentKind, kind_of, preview, preview_of
 from trimpoint.core.model.ledger import Entry, Turn, qualified_entry_id
 from trimpoint.core.model.state import ThreadState
@@ -49,6 +49,9 @@ class ContextSegment(NamedTuple):
     """One segment. `role`: user | assistant | tool. `protected`: the reason why it cannot be
     discarded, or None. `positions` are the positions of its raw items in the turn.
 
+    `is_masked` says that a placeholder is in the place of an output or image of it, which `tokens`
+    takes into account.
+
     `ids` are the ids of its entries, or one invented id if it has no entry. `entry_ids` are for the
     same entries, qualified where needed so that they are unique in the context.
     """
@@ -63,6 +66,7 @@ class ContextSegment(NamedTuple):
     preview: str
     tokens: int
     protected: str | None
+    is_masked: bool = False
 
 
 def context_segments(state: ThreadState) -> list[ContextSegment]:
@@ -180,13 +184,19 @@ def _recorded_segments(
     items: list[dict[str, Any]] = [msgspec.json.decode(item) for item in turn.items]
     groups = grouped(items, entries)
     gone = discarded_positions(turn.id, state.discards) | _unanswered(turn, items)
+    masks = masks_of(turn.id, state.discards)
     shown = frozenset(at for at in injectable_positions(items) if at >= skipped and at not in gone)
     stays = _protections(turn, groups)
     for number, (group, protected) in enumerate(zip(groups, stays, strict=True), 1):
         positions = tuple(position for position in group.positions if position in shown)
         if positions:
             ids = tuple(entry.id for entry in group.entries) or (f"@{positions[0]}",)
-            tokens = sum(estimate_tokens(turn.items[position]) for position in positions)
+            tokens = sum(
+                estimate_tokens(
+                    masked_item(turn.items[at], masks[at]) if at in masks else turn.items[at]
+                )
+                for at in positions
+            )
             yield ContextSegment(
                 _short_id(index, number),
                 turn.id,
@@ -198,6 +208,7 @@ def _recorded_segments(
                 preview_of(group),
                 tokens,
                 protected,
+                not masks.keys().isdisjoint(positions),
             )
 
 

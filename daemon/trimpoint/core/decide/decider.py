@@ -13,7 +13,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.context.pins import standing_pins
 from trimpoint.core.decide.auto_compaction import compact_when_critical
-from trimpoint.core.decide.discarding import discard
+from trimpoint.core.decide.discarding import discard, mask
 from trimpoint.core.decide.new_facts import new_facts
 from trimpoint.core.decide.overflow import complete_recovery, recover_from_overflow
 from trimpoint.core.decide.pinning import pin, unpin
@@ -66,6 +66,8 @@ def _decide_client(
             return when_idle(state, "discard from") or discard(
                 state, command, stamp, policy.discard
             )
+        case wire.MaskContext():
+            return when_idle(state, "mask parts of") or mask(state, command, stamp, policy.discard)
         case wire.UndoTrim():
             return when_idle(state, "undo a trim of") or undo_trim(state, command, stamp, policy)
         case wire.PinContext():

@@ -16,6 +16,13 @@ from trimpoint.core.context.active_context import has_sealed_summary
 from trimpoint.core.context.generations import reopened_generation
 from trimpoint.core.context.segment_kinds import SegmentKind
 from trimpoint.core.context.segments import ContextSegment, context_segments
+from trimpoint.core.decide.masking import (
+    Mask,
+    mask_of,
+    masks_by_turn,
+    proposed_masks,
+    with_masks,
+)
 from trimpoint.core.decide.overflow import compacted_by_codex
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import (
@@ -59,12 +66,15 @@ _WHY = {
 
 
 class CompressionPlan(NamedTuple):
-    """The plan of `/compress`: all segments of the context, and the ones to discard."""
+    """The plan of `/compress`: all segments of the context, the ones to discard, and the masks of
+    others.
+    """
 
     segments: list[ContextSegment]
     chosen: list[ContextSegment]
     target_tokens: int
     floor_tokens: int
+    masks: list[Mask]
 
     @property
     def total_tokens(self) -> int:
@@ -72,9 +82,14 @@ class CompressionPlan(NamedTuple):
         return total_tokens(self.segments)
 
     @property
+    def freed_tokens(self) -> int:
+        """Returns the estimated tokens by which the context becomes smaller."""
+        return total_tokens(self.chosen) + sum(mask.freed_tokens for mask in self.masks)
+
+    @property
     def left_tokens(self) -> int:
         """Returns the estimated tokens of the context after the discard."""
-        return self.total_tokens - total_tokens(self.chosen)
+        return self.total_tokens - self.freed_tokens
 
     @property
     def is_enough(self) -> bool:
@@ -98,24 +113,64 @@ def discard(
     if (command.entry_ids is None) == (command.target_tokens is None):
         return Rejected(Reason.USAGE, "Say what to discard: either entryIds or targetTokens.")
     units = context_segments(state)
-    if command.entry_ids is not None:
-        chosen = _named(state, units, command.entry_ids)
-        trigger = "discard"
-    else:
-        chosen = _proposed(state, units, command.target_tokens or 0, policy)
-        trigger = "compress"
+    if command.entry_ids is None:
+        plan = plan_compression(
+            state, command.target_tokens, policy, units, only_discard=command.only_discard
+        )
+        if isinstance(plan, Rejected):
+            return plan
+        if not plan.chosen and not plan.masks:
+            return nothing_to_discard(plan)
+        return _accepted(state, plan.chosen, plan.masks, stamp, command.trigger or "compress")
+    chosen = _named(state, units, command.entry_ids)
     if isinstance(chosen, Rejected):
         return chosen
-    left = total_tokens(units) - total_tokens(chosen)
-    if left < policy.floor_tokens:
-        return _below_floor(units, chosen, policy)
-    return Accepted(
-        (
-            ev.OperationStarted(stamp.id, "discard"),
-            *_opened(state, chosen, stamp, command.trigger or trigger),
-        ),
-        stamp.id,
-    )
+    if total_tokens(units) - total_tokens(chosen) < policy.floor_tokens:
+        return _below_floor(units, chosen, total_tokens(chosen), policy)
+    return _accepted(state, chosen, (), stamp, command.trigger or "discard")
+
+
+def mask(
+    state: ThreadState, command: wire.MaskContext, stamp: Stamp, policy: DiscardPolicy
+) -> Decision:
+    """Decides the command `thread.context.mask`: returns the masks and the generation that they
+    open, or the rejection.
+    """
+    if (refusal := discard_refusal(state)) is not None:
+        return refusal
+    units = context_segments(state)
+    chosen = _named(state, units, command.entry_ids)
+    if isinstance(chosen, Rejected):
+        return chosen
+    if again := [segment for segment in chosen if segment.is_masked]:
+        return Rejected(
+            Reason.ALREADY_DISCARDED,
+            f"Nothing was masked: {_quoted(again[0].entry_ids)} is masked already.",
+        )
+    masks = [found for segment in chosen if (found := mask_of(state, segment)) is not None]
+    if len(masks) < len(chosen):
+        masked = {mask.segment.short_id for mask in masks}
+        bare = next(segment for segment in chosen if segment.short_id not in masked)
+        return Rejected(
+            Reason.NOTHING_TO_TRIM,
+            f"Nothing was masked: {_quoted(bare.entry_ids)} has no output or image for which a "
+            "placeholder would be smaller.",
+        )
+    freed = sum(mask.freed_tokens for mask in masks)
+    if total_tokens(units) - freed < policy.floor_tokens:
+        return _below_floor(units, chosen, freed, policy)
+    return _accepted(state, (), masks, stamp, "mask")
+
+
+def _accepted(
+    state: ThreadState,
+    chosen: Sequence[ContextSegment],
+    masks: Sequence[Mask],
+    stamp: Stamp,
+    trigger: str,
+) -> Accepted:
+    started = ev.OperationStarted(stamp.id, "discard")
+    return Accepted((started, *_opened(state, chosen, masks, stamp, trigger)), stamp.id)
 
 
 def plan_compression(
@@ -123,10 +178,15 @@ def plan_compression(
     target_tokens: int | None,
     policy: DiscardPolicy,
     segments: list[ContextSegment] | None = None,
+    *,
+    only_discard: bool = False,
 ) -> CompressionPlan | Rejected:
     """Returns the plan of `/compress` or a rejection. If `target_tokens` is None, the configured
     target is used. `segments` are those of the context, if the caller has them already: to make
     them takes most of the time.
+
+    Output is masked first, and what is still too much is discarded; with `only_discard` nothing is
+    masked.
     """
     target = policy.target_tokens if target_tokens is None else target_tokens
     if (refusal := discard_refusal(state)) is not None:
@@ -140,13 +200,19 @@ def plan_compression(
     units = context_segments(state) if segments is None else segments
     chosen: list[ContextSegment] = []
     left = total_tokens(units)
+    proposed = () if only_discard else proposed_masks(state, units, target, policy)
+    masks = {mask.segment.short_id: mask for mask in proposed}
+    left -= sum(mask.freed_tokens for mask in masks.values())
     for segment in _by_priority(state, units):
         if left <= target:
             break
-        if left - segment.tokens >= policy.floor_tokens:
+        mask = masks.get(segment.short_id)
+        tokens = segment.tokens - (mask.freed_tokens if mask is not None else 0)
+        if left - tokens >= policy.floor_tokens:
             chosen.append(segment)
-            left -= segment.tokens
-    return CompressionPlan(units, chosen, target, policy.floor_tokens)
+            masks.pop(segment.short_id, None)
+            left -= tokens
+    return CompressionPlan(units, chosen, target, policy.floor_tokens, list(masks.values()))
 
 
 def _by_priority(state: ThreadState, units: Sequence[ContextSegment]) -> Iterator[ContextSegment]:
@@ -242,15 +308,6 @@ def _unknown_entries(state: ThreadState, names: Sequence[str]) -> Rejected:
     )
 
 
-def _proposed(
-    state: ThreadState, units: list[ContextSegment], target: int, policy: DiscardPolicy
-) -> list[ContextSegment] | Rejected:
-    plan = plan_compression(state, target, policy, units)
-    if isinstance(plan, Rejected):
-        return plan
-    return plan.chosen or nothing_to_discard(plan)
-
-
 def nothing_to_discard(plan: CompressionPlan) -> Rejected:
     """Returns the rejection that says why `/compress` discards nothing."""
     holds = f"the conversation takes about {plan.total_tokens:,} tokens of the context"
@@ -264,9 +321,12 @@ def nothing_to_discard(plan: CompressionPlan) -> Rejected:
 
 
 def _below_floor(
-    units: Sequence[ContextSegment], chosen: Sequence[ContextSegment], policy: DiscardPolicy
+    units: Sequence[ContextSegment],
+    chosen: Sequence[ContextSegment],
+    gone: int,
+    policy: DiscardPolicy,
 ) -> Rejected:
-    total, gone = total_tokens(units), total_tokens(chosen)
+    total = total_tokens(units)
     names = [name for segment in chosen for name in segment.entry_ids]
     would = f"about {total - gone:,} of {total:,} tokens would be left without {_quoted(names)}"
     return Rejected(
@@ -277,7 +337,11 @@ def _below_floor(
 
 
 def _opened(
-    state: ThreadState, chosen: Sequence[ContextSegment], stamp: Stamp, trigger: str
+    state: ThreadState,
+    chosen: Sequence[ContextSegment],
+    masks: Sequence[Mask],
+    stamp: Stamp,
+    trigger: str,
 ) -> tuple[ev.AnyEvent, ...]:
     """Returns the events of one record: the discard and the opening of generation n+1. A summary in
     the context stays.
@@ -295,11 +359,13 @@ def _opened(
         tuple(items.items()),
         number,
         trigger,
-        total_tokens(chosen),
+        total_tokens(chosen) + sum(mask.freed_tokens for mask in masks),
     )
+    masked_ids = tuple(name for mask in masks for name in mask.segment.entry_ids)
+    removed = with_masks(discarded, masked_ids, masks_by_turn(state, masks)) if masks else discarded
     opened = reopened_generation(state, "discard")
     return (
-        discarded,
+        removed,
         opened,
         ev.SessionStopRequested(number - 1),
         ev.SessionStartRequested(number),

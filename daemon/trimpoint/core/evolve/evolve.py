@@ -227,9 +227,13 @@ def _summarize(state: ThreadState, event: ev.ContextSummarized, at_ms: int) -> N
             return
 
 
-def _discard(state: ThreadState, event: ev.ContextDiscarded, at_ms: int) -> None:
+def _discard(state: ThreadState, event: ev.ContextDiscarded | ev.ContextMasked, at_ms: int) -> None:
     named = frozenset(event.entry_ids)
     entries = {turn_id: _entries_named(state, turn_id, named) for turn_id, _ in event.items}
+    masked_ids, masks = (
+        (event.masked_entry_ids, event.masks) if isinstance(event, ev.ContextMasked) else ((), ())
+    )
+    masked = frozenset(masked_ids)
     state.discards.append(
         Discard(
             id=event.trim_point_id,
@@ -249,6 +253,12 @@ def _discard(state: ThreadState, event: ev.ContextDiscarded, at_ms: int) -> None
             est_tokens=event.est_tokens,
             turn_index=len(state.turns),
             entry_index=len(state.entries),
+            masked_entry_ids=masked_ids,
+            masks={turn_id: dict(of_turn) for turn_id, of_turn in masks},
+            masked={
+                turn_id: tuple(entry.id for entry in _entries_named(state, turn_id, masked))
+                for turn_id, _ in masks
+            },
         )
     )
     state.redoable = 0
@@ -311,6 +321,7 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.TrimPointCreated: _trim,
     ev.ContextSummarized: _summarize,
     ev.ContextDiscarded: _discard,
+    ev.ContextMasked: _discard,
     ev.TrimUndone: undo_trim,
     ev.TrimRedone: redo_trim,
     ev.ContextPinned: _pin,

@@ -43,7 +43,7 @@ def discards_left(state: ThreadState, last: int) -> list[Discard]:
 
 
 def _concerns(state: ThreadState, discard: Discard) -> bool:
-    return any(turn_id in state.turn_index for turn_id in discard.positions)
+    return any(turn_id in state.turn_index for turn_id in (*discard.positions, *discard.masks))
 
 
 def _remaining(state: ThreadState, discard: Discard) -> Discard:
@@ -52,6 +52,8 @@ def _remaining(state: ThreadState, discard: Discard) -> Discard:
         positions=_of_ledger(state, discard.positions),
         entries=_of_ledger(state, discard.entries),
         messages=_of_ledger(state, discard.messages),
+        masks=_of_ledger(state, discard.masks),
+        masked=_of_ledger(state, discard.masked),
         turn_index=min(discard.turn_index, len(state.turns)),
         entry_index=min(discard.entry_index, len(state.entries)),
     )

@@ -25,11 +25,13 @@ class Stamp(NamedTuple):
 
 class DiscardPolicy(msgspec.Struct, frozen=True):
     """The limits of discards in tokens: the active context never becomes smaller than
-    `floor_tokens`, and `/compress` stops at `target_tokens` unless it is given another target.
+    `floor_tokens`, and `/compress` stops at `target_tokens` unless it is given another target. It
+    masks nothing of the newest `keep_turns` turns.
     """
 
     floor_tokens: int = 30_000
     target_tokens: int = 50_000
+    keep_turns: int = 3
 
 
 class SummarizerPolicy(msgspec.Struct, frozen=True):

@@ -128,12 +128,15 @@ def injected_behind(
 
 
 class Discard(msgspec.Struct):
-    """A trim point that took single segments out of the context and moved no boundary.
+    """A trim point that took single segments out of the context, or masked them, and moved no
+    boundary.
 
-    All three mappings are by turn id: `positions` are the positions of the discarded raw items,
-    `entries` the ids of the discarded entries, and `messages` the number of prompts and answers
-    among these. `entry_ids` are the ids under which clients know the entries. `turn_index` and
-    `entry_index` are the numbers of turns and entries that the thread had at that time.
+    All mappings are by turn id: `positions` are the positions of the discarded raw items, `entries`
+    the ids of the discarded entries, and `messages` the number of prompts and answers among these.
+    `masks` are the positions of the masked raw items with their ids in the history, `masked` the
+    ids of the masked entries. `entry_ids` and `masked_entry_ids` are the ids under which clients
+    know the entries. `turn_index` and `entry_index` are the numbers of turns and entries that the
+    thread had at that time.
     """
 
     id: str
@@ -147,6 +150,9 @@ class Discard(msgspec.Struct):
     est_tokens: int
     turn_index: int
     entry_index: int
+    masked_entry_ids: tuple[str, ...] = ()
+    masks: dict[str, dict[int, str]] = {}
+    masked: dict[str, tuple[str, ...]] = {}
 
 
 Boundary = TrimPoint | Discard

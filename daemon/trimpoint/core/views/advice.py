@@ -19,7 +19,7 @@ from trimpoint.core.context.context_size import (
     used_percent,
 )
 from trimpoint.core.context.cost import cache_of, trim_cost
-from trimpoint.core.decide.discarding import CompressionPlan, plan_compression, total_tokens
+from trimpoint.core.decide.discarding import CompressionPlan, plan_compression
 from trimpoint.core.decide.trimming import compact, trim
 from trimpoint.core.model.decision import Accepted, Policy, Stamp
 from trimpoint.core.model.state import ThreadState
@@ -72,8 +72,8 @@ def _clear(state: ThreadState, window: int) -> Iterator[tuple[str, int]]:
 
 def _compress(state: ThreadState, policy: Policy, used: int) -> Iterator[tuple[str, int]]:
     plan = plan_compression(state, None, policy.discard)
-    if isinstance(plan, CompressionPlan) and plan.chosen:
-        yield "/compress", used - total_tokens(plan.chosen)
+    if isinstance(plan, CompressionPlan) and plan.freed_tokens:
+        yield "/compress", used - plan.freed_tokens
 
 
 def _compact(state: ThreadState, policy: Policy) -> Iterator[TrimAdvice]:

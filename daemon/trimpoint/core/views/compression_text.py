@@ -21,6 +21,8 @@ _CLASSES: dict[SegmentKind, str] = {
     SegmentKind.MESSAGE: "old prompts",
 }
 
+_MASKED = "old output, one line in its place"
+
 
 def compression_preview(plan: CompressionPlan) -> CompressionPreview:
     """Returns the plan in the form that clients receive."""
@@ -39,17 +41,24 @@ def compression_preview(plan: CompressionPlan) -> CompressionPreview:
         left_est_tokens=plan.left_tokens,
         target_tokens=plan.target_tokens,
         floor_tokens=plan.floor_tokens,
+        masked_entry_ids=[name for mask in plan.masks for name in mask.segment.entry_ids],
+        masked_count=len(plan.masks),
+        masked_est_tokens=sum(mask.freed_tokens for mask in plan.masks),
     )
 
 
 def preview_text(plan: CompressionPlan) -> str:
     """Returns the plan as text for a person, one line for each kind of segment."""
+    preview = compression_preview(plan)
     lines = [
         f"  {_CLASSES[SegmentKind(one.kind)]}: {one.count}, about {one.est_tokens:,} tokens"
-        for one in compression_preview(plan).classes
+        for one in preview.classes
     ]
-    gone = total_tokens(plan.chosen)
-    would = f"Would discard about {gone:,} of the {plan.total_tokens:,} tokens of the conversation:"
+    if plan.masks:
+        freed = f"{preview.masked_count}, about {preview.masked_est_tokens:,} tokens"
+        lines.insert(0, f"  {_MASKED}: {freed}")
+    verb, gone = "free" if plan.masks else "discard", plan.freed_tokens
+    would = f"Would {verb} about {gone:,} of the {plan.total_tokens:,} tokens of the conversation:"
     return "\n".join([would, *lines, remaining_text(plan.left_tokens, plan.target_tokens)])
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from trimpoint_protocol.shapes.history_kinds import HistoryKind
 
-from trimpoint.core.context.gone_entries import gone_entries
+from trimpoint.core.context.gone_entries import gone_entries, masked_entries
 from trimpoint.core.model.ledger import Entry, qualified_entry_id
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.entry_text import entry_text, history_kind
@@ -103,7 +103,7 @@ class ContextMembership:
         self._active_from = state.active_from_turn
         self._turn_index = state.turn_index
         self._pinned = {pin.turn_id for pin in state.pins}
-        self._gone = gone_entries(state)
+        self._gone = gone_entries(state).keys() | masked_entries(state)
 
     def has(self, entry: Entry) -> bool:
         """Returns whether the entry is in the active context word for word."""

@@ -18,7 +18,7 @@ from trimpoint_protocol.readmodel import (
     TimelineMessage,
 )
 
-from trimpoint.core.context.gone_entries import EntryKey, gone_entries
+from trimpoint.core.context.gone_entries import EntryKey, gone_entries, masked_entries
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.ledger import Boundary, Discard, Entry, TrimPoint
 from trimpoint.core.model.state import ThreadState
@@ -27,6 +27,7 @@ from trimpoint.core.views.pins_view import pinned_within
 BANNER_HEADER = "Context compacted"
 DIVIDER_LABEL = "Earlier messages"
 DISCARD_LABEL = "Discarded"
+MASK_LABEL = "Output left the context"
 
 _Gone = dict[EntryKey, Boundary]
 
@@ -44,6 +45,7 @@ class Timeline(Sequence[TimelineEntry]):
     def __init__(self, state: ThreadState, expanded: frozenset[str]) -> None:
         self._state = state
         self._gone = gone_entries(state)
+        self._masked = masked_entries(state)
         self._begins: list[int] = []
         self._runs: list[Sequence[TimelineEntry]] = []
         self._length = 0
@@ -82,10 +84,13 @@ class Timeline(Sequence[TimelineEntry]):
         self, start: int, end: int, dividers: list[Discard], pruned_by: str | None
     ) -> None:
         for discard in dividers:
-            self._add(_Run(self._state, range(start, discard.entry_index), self._gone, pruned_by))
+            self._add(self._run(range(start, discard.entry_index), pruned_by))
             self._add([_discard_divider(discard)])
             start = discard.entry_index
-        self._add(_Run(self._state, range(start, end), self._gone, pruned_by))
+        self._add(self._run(range(start, end), pruned_by))
+
+    def _run(self, places: range, pruned_by: str | None) -> "_Run":
+        return _Run(self._state, places, self._gone, self._masked, pruned_by)
 
     def _add(self, run: Sequence[TimelineEntry]) -> None:
         if len(run) > 0:
@@ -98,11 +103,17 @@ class _Run(Sequence[TimelineEntry]):
     """A range of consecutive entries of the ledger."""
 
     def __init__(
-        self, state: ThreadState, places: range, gone: _Gone, pruned_by: str | None
+        self,
+        state: ThreadState,
+        places: range,
+        gone: _Gone,
+        masked: frozenset[EntryKey],
+        pruned_by: str | None,
     ) -> None:
         self._state = state
         self._places = places
         self._gone = gone
+        self._masked = masked
         self._pruned_by = pruned_by
 
     def __len__(self) -> int:
@@ -110,8 +121,10 @@ class _Run(Sequence[TimelineEntry]):
 
     def __getitem__(self, index: Any) -> Any:
         entry = self._state.entries[self._places.start + int(index)]
-        left = self._gone.get((entry.turn_id, entry.id))
-        return _entry(entry, self._pruned_by if left is None else left.id)
+        key = (entry.turn_id, entry.id)
+        left = self._gone.get(key)
+        by = self._pruned_by if left is None else left.id
+        return _entry(entry, by, is_masked=key in self._masked)
 
 
 def derive_timeline_entries(
@@ -126,10 +139,11 @@ def derive_timeline_entries(
 def _discard_divider(discard: Discard) -> TimelineEntry:
     return ContextTrimPointDivider(
         trim_point_id=discard.id,
-        label=DISCARD_LABEL,
+        label=DISCARD_LABEL if discard.entry_ids else MASK_LABEL,
         hidden_message_count=len(discard.entry_ids),
         expanded=True,
         trim_kind="discard",
+        masked_count=len(discard.masked_entry_ids),
     )
 
 
@@ -156,7 +170,7 @@ def _boundary(state: ThreadState, point: TrimPoint, expanded: bool) -> Iterator[
     )
 
 
-def _entry(entry: Entry, trim_point_id: str | None) -> TimelineEntry:
+def _entry(entry: Entry, trim_point_id: str | None, *, is_masked: bool) -> TimelineEntry:
     created_at = rfc3339(entry.created_at_ms)
     detail = msgspec.json.decode(entry.detail) if entry.detail else None
     if entry.kind == "message":
@@ -179,4 +193,5 @@ def _entry(entry: Entry, trim_point_id: str | None) -> TimelineEntry:
         trimmed=trim_point_id is not None,
         trim_point_id=trim_point_id,
         detail=detail,
+        masked=is_masked,
     )

@@ -42,6 +42,7 @@ _CALLED = {
     "compress": "/compress",
     "agent": "what the agent discarded",
     "discard": "the discard",
+    "mask": "the mask",
 }
 
 
@@ -218,14 +219,22 @@ def called(boundary: Boundary) -> str:
     return _CALLED.get(boundary.trigger, "the trim")
 
 
+def removed_text(discard: Discard) -> str:
+    """Returns a part of a sentence that says what a discard took out and masked."""
+    count, masked = len(discard.entry_ids), len(discard.masked_entry_ids)
+    parts = [] if not count else ["1 entry" if count == 1 else f"{count} entries"]
+    if masked:
+        parts.append(f"the output of {'1 entry' if masked == 1 else f'{masked} entries'}")
+    return f"{' and '.join(parts)} of about {discard.est_tokens:,} tokens"
+
+
 def came_back(boundary: Boundary, *, planned: bool = False) -> str:
     """Returns a part of a sentence that says what an undo has brought back into the context, or
     would bring back with `planned`.
     """
     if isinstance(boundary, Discard):
-        count = len(boundary.entry_ids)
-        entries = "1 entry" if count == 1 else f"{count} entries"
-        what = f"{entries} of about {boundary.est_tokens:,} tokens"
+        count = len(boundary.entry_ids) + len(boundary.masked_entry_ids)
+        what = removed_text(boundary)
     elif not boundary.pruned_turn_count:
         what, count = "what was injected" if boundary.pruned_injected else "the summary", 1
     else:

@@ -172,6 +172,7 @@ def _discard(state: ThreadState, discard: Discard) -> rm.ContextTrimPoint:
         discarded_entry_ids=list(discard.entry_ids),
         est_tokens=discard.est_tokens,
         turns_before=discard.turn_index,
+        masked_entry_ids=list(discard.masked_entry_ids),
     )
 
 

@@ -3,6 +3,7 @@ ends (docs/spec/clients.md).
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import structlog
@@ -147,7 +148,9 @@ class SlashRunner:
         self, parsed: Change, ids: CommandIds, progress: Progress, *, dry_run: bool
     ) -> CommandOutcome:
         if isinstance(parsed, Compress):
-            parsed = Compress(parsed.target or self._registry.policy.discard.target_tokens)
+            parsed = replace(
+                parsed, target=parsed.target or self._registry.policy.discard.target_tokens
+            )
             if dry_run:
                 return await self._preview(ids.thread_id, parsed)
         request = parsed.request(ids)
@@ -237,15 +240,17 @@ class SlashRunner:
         await self._sessions.complete_context(writer)
         plan = await off_loop(
             writer.state,
-            lambda now: plan_compression(now, parsed.target, self._registry.policy.discard),
+            lambda now: plan_compression(
+                now, parsed.target, self._registry.policy.discard, only_discard=parsed.discard
+            ),
         )
         if isinstance(plan, Rejected):
             return refused_outcome(parsed.command, CommandRefused(*plan))
         preview = compression_preview(plan)
-        if not plan.chosen:
+        if not plan.chosen and not plan.masks:
             refusal = refused_outcome(parsed.command, CommandRefused(*nothing_to_discard(plan)))
             return with_members(refusal, compression=preview, dry_run=True)
-        change = change_by_discard(writer.state, total_tokens(plan.chosen), self._registry.policy)
+        change = change_by_discard(writer.state, plan.freed_tokens, self._registry.policy)
         return outcome(
             parsed.command,
             preview_text(plan),

@@ -24,6 +24,7 @@ from trimpoint.core.context.active_context import pruned_by
 from trimpoint.core.context.carried_turns import carried_turn
 from trimpoint.core.context.pins import pin_items
 from trimpoint.core.context.provider_compactions import ASKED_FOR, COMPACTION
+from trimpoint.core.decide.masking import with_masks
 from trimpoint.core.evolve.revert_folds import discards_left, injected_at, points_at
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
@@ -267,7 +268,7 @@ def _discards(parent: ThreadState, turn_index: int, fork_id: str) -> Iterator[ev
     for one in parent.discards:
         if one.turn_index == turn_index:
             items = tuple(one.positions.items())
-            yield ev.ContextDiscarded(
+            discarded = ev.ContextDiscarded(
                 fork_id,
                 one.id,
                 one.created_at_ms,
@@ -277,6 +278,8 @@ def _discards(parent: ThreadState, turn_index: int, fork_id: str) -> Iterator[ev
                 one.trigger,
                 one.est_tokens,
             )
+            masks = tuple((turn_id, tuple(held.items())) for turn_id, held in one.masks.items())
+            yield with_masks(discarded, one.masked_entry_ids, masks) if masks else discarded
 
 
 def _inherited_trim_points(

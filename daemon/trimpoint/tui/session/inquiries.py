@@ -32,6 +32,8 @@ T = TypeVar("T")
 Scope = Literal["thread", "folder", "all"]
 MAX_SESSIONS, MAX_FOUND = 300, 100
 
+Removal = Literal["discard", "mask"]
+
 
 class _Pins(msgspec.Struct, frozen=True):
     pins: list[ContextPin]
@@ -73,9 +75,10 @@ class Inquiries:
 
         return await self._access.attempt(both)
 
-    async def discard(self, entry_ids: list[str]) -> bool:
-        """Discards entries from the agent's context; returns whether that succeeded."""
-        command = c.DiscardContext(
+    async def remove(self, removal: Removal, entry_ids: list[str]) -> bool:
+        """Discards or masks entries of the agent's context; returns whether that succeeded."""
+        kind = c.MaskContext if removal == "mask" else c.DiscardContext
+        command = kind(
             command_id=new_command_id(), thread_id=self._thread_id(), entry_ids=entry_ids
         )
         return await self._access.attempt(lambda client: client.dispatch(command)) is not None

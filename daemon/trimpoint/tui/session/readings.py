@@ -23,6 +23,7 @@ READ_AFTER: dict[str, tuple[Reading, ...]] = {
     "thread.trim-point-created": ("timeline", "context"),
     "thread.context-summarized": ("timeline",),
     "thread.context-discarded": ("timeline", "context"),
+    "thread.context-masked": ("timeline", "context"),
     "thread.trim-undone": ("timeline", "context"),
     "thread.trim-redone": ("timeline", "context"),
     "thread.turns-reverted": ("timeline", "marks", "context"),

@@ -22,13 +22,16 @@ from trimpoint.core.model.tokens import short_count as tokens
 from trimpoint.tui.model.choosing import rows_around
 from trimpoint.tui.model.inspection import Inspection
 from trimpoint.tui.session.chat import Chat
+from trimpoint.tui.session.inquiries import Removal
 from trimpoint.tui.widgets.picker import columns
 
 _PAGE = 10
 
 
 class InspectionScreen(ModalScreen[None]):
-    """The screen. Space marks items, D discards the marked ones, P pins the turn of an item."""
+    """The screen. Space marks items, D discards the marked ones, M masks their output, P pins
+    the turn of an item.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", show=False, priority=True),
@@ -39,7 +42,8 @@ class InspectionScreen(ModalScreen[None]):
         Binding("home", "move(-1000000)", show=False, priority=True),
         Binding("end", "move(1000000)", show=False, priority=True),
         Binding("space", "mark", show=False, priority=True),
-        Binding("d", "discard", show=False, priority=True),
+        Binding("d", "ask('discard')", show=False, priority=True),
+        Binding("m", "ask('mask')", show=False, priority=True),
         Binding("p", "pin", show=False, priority=True),
         Binding("enter,y", "confirm", show=False, priority=True),
     ]
@@ -49,7 +53,7 @@ class InspectionScreen(ModalScreen[None]):
         self._chat = chat
         self._inspection: Inspection | None = None
         self._said = "reading …"
-        self._asks = False
+        self._asks: Removal | None = None
         self._heading = Static(classes="picker-heading")
         self._rows = Static(classes="picker-rows")
         self._keys = Static(classes="picker-keys")
@@ -96,16 +100,21 @@ class InspectionScreen(ModalScreen[None]):
         self._keys.update(self._footer(inspection))
 
     def _footer(self, inspection: Inspection) -> Text:
-        if self._asks:
-            words = f"Discard {counted(len(inspection.marked), 'item')}, ~"
-            freed = f"{words}{tokens(inspection.marked_tokens)} tokens? Enter discards · Esc keeps"
-            return Text(freed, "bold yellow")
+        if self._asks is not None:
+            items = counted(len(inspection.marked), "item")
+            weight = f"~{tokens(inspection.marked_tokens)} tokens"
+            asked = f"Discard {items}, {weight}? Enter discards · Esc keeps"
+            if self._asks == "mask":
+                asked = f"Mask the output of {items} of {weight}? Enter masks · Esc keeps"
+            return Text(asked, "bold yellow")
         if self._said:
             return Text(one_line(self._said, 300), "yellow")
         if inspection.marked:
             freed = tokens(inspection.marked_tokens)
-            return Text(f"~{freed} tokens marked · D discards · Space marks · Esc", "cyan")
-        keys = "Space marks · D discards what is marked · P pins or unpins its turn · Esc closes"
+            return Text(
+                f"~{freed} tokens marked · D discards · M masks · Space marks · Esc", "cyan"
+            )
+        keys = "Space marks · D discards, M masks what is marked · P pins its turn · Esc closes"
         return Text(keys, "dim")
 
     # --- keys -----------------------------------------------------------------------------------
@@ -123,23 +132,24 @@ class InspectionScreen(ModalScreen[None]):
             self._said = self._inspection.mark()
             self.draw()
 
-    def action_discard(self) -> None:
-        """Asks for confirmation before the marked items are discarded."""
+    def action_ask(self, removal: Removal) -> None:
+        """Asks for confirmation before the marked items are discarded or masked."""
         if self._inspection is not None:
-            self._asks = bool(self._inspection.marked)
+            self._asks = removal if self._inspection.marked else None
             self._said = "" if self._asks else "Mark items with the space bar first."
             self.draw()
 
     def action_confirm(self) -> None:
-        """Discards the marked items after the confirmation."""
-        if self._asks and self._inspection is not None:
-            self._asks = False
-            self._discard(self._inspection.entry_ids)
+        """Discards or masks the marked items after the confirmation."""
+        if self._asks is not None and self._inspection is not None:
+            self._remove(self._asks, self._inspection.entry_ids)
+            self._asks = None
 
     @work(exclusive=True)
-    async def _discard(self, entry_ids: list[str]) -> None:
-        is_done = await self._chat.inquiries.discard(entry_ids)
-        self._read("Discarded. /undo takes it back." if is_done else self._problem())
+    async def _remove(self, removal: Removal, entry_ids: list[str]) -> None:
+        is_done = await self._chat.inquiries.remove(removal, entry_ids)
+        verb = "Masked" if removal == "mask" else "Discarded"
+        self._read(f"{verb}. /undo takes it back." if is_done else self._problem())
 
     @work(exclusive=True)
     async def action_pin(self) -> None:
@@ -159,8 +169,8 @@ class InspectionScreen(ModalScreen[None]):
 
     def action_close(self) -> None:
         """Withdraws the question for confirmation if it is shown, otherwise closes the screen."""
-        if self._asks:
-            self._asks = False
+        if self._asks is not None:
+            self._asks = None
             self.draw()
         else:
             self.dismiss(None)

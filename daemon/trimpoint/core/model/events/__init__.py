@@ -19,6 +19,7 @@ from trimpoint.core.model.events.context import (
     CompactionForked,
     CompactionRequested,
     ContextDiscarded,
+    ContextMasked,
     ContextPinned,
     ContextSummarized,
     ContextUnpinned,
@@ -100,6 +101,7 @@ __all__ = [
     "ContextDiscarded",
     "ContextItemsRecorded",
     "ContextLost",
+    "ContextMasked",
     "ContextPinned",
     "ContextSummarized",
     "ContextUnpinned",
@@ -161,6 +163,7 @@ AnyEvent = (
     | TrimPointCreated
     | ContextSummarized
     | ContextDiscarded
+    | ContextMasked
     | TrimUndone
     | TrimRedone
     | ContextPinned

@@ -71,6 +71,27 @@ class ContextDiscarded(Event, frozen=True, array_like=True, tag="thread.context-
     est_tokens: int = 0
 
 
+class ContextMasked(Event, frozen=True, array_like=True, tag="thread.context-masked"):
+    """A discard that also masked entries: the calls stay, and a placeholder is in the place of
+    their output. Until `est_tokens`, the fields are those of `ContextDiscarded`, and may be empty.
+
+    `masks` has for each turn id the positions of the masked raw items, each with the id by which
+    the agent can read it in the history, or an empty one. `est_tokens` counts what both freed.
+    """
+
+    private: ClassVar[frozenset[str]] = frozenset({"items", "masks"})
+    thread_id: str
+    trim_point_id: str
+    created_at_ms: int
+    entry_ids: tuple[str, ...]
+    items: tuple[tuple[str, tuple[int, ...]], ...]
+    generation: int
+    trigger: str
+    est_tokens: int
+    masked_entry_ids: tuple[str, ...]
+    masks: tuple[tuple[str, tuple[tuple[int, str], ...]], ...]
+
+
 class TrimUndone(Event, frozen=True, array_like=True, tag="thread.trim-undone"):
     """The trim was undone: since `generation`, the active context again contains what the trim had
     removed, before the turns that came after it.

@@ -54,4 +54,5 @@ def _shown(segment: ContextSegment) -> m.ContextMessage:
         preview=segment.preview,
         est_tokens=segment.tokens,
         protected=segment.protected,
+        masked=segment.is_masked,
     )

@@ -139,7 +139,14 @@ function M.divider_words(entry)
   local label = text.one_line(entry.label, 60)
   local count = text.thousands(entry.hiddenMessageCount)
   if entry.trimKind == "discard" then
-    return ("%s · %s taken out above"):format(label, count)
+    local masked, parts = entry.maskedCount or 0, {}
+    if entry.hiddenMessageCount > 0 or masked == 0 then
+      table.insert(parts, count .. " taken out")
+    end
+    if masked > 0 then
+      table.insert(parts, text.thousands(masked) .. " masked")
+    end
+    return ("%s · %s above"):format(label, table.concat(parts, ", "))
   end
   local pinned = (entry.pinnedCount or 0) > 0 and (", %d pinned"):format(entry.pinnedCount) or ""
   return ("%s · %s pruned%s"):format(label, count, pinned)

@@ -259,6 +259,7 @@ local FOLDS = {
   ["thread.trim-point-created"] = reload,
   ["thread.context-summarized"] = reload,
   ["thread.context-discarded"] = reload,
+  ["thread.context-masked"] = reload,
   ["thread.trim-undone"] = reload,
   ["thread.trim-redone"] = reload,
   ["thread.turns-reverted"] = reload,

@@ -1,0 +1,103 @@
+"""The rules of masks: which segments can be masked, what that frees, and which ones `/compress`
+masks before it discards (docs/spec/context.md).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from trimpoint_protocol.lenient import as_dict
+
+from trimpoint.core.context.removals import freed_by_masks
+from trimpoint.core.context.segments import ContextSegment
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import DiscardPolicy
+from trimpoint.core.model.state import ThreadState
+
+WORTH_A_MASK: Final = 50
+"""What a mask must free, in estimated tokens, for `/compress` to make it."""
+
+
+class Mask(NamedTuple):
+    """A segment that is to be masked. `positions` are those of its raw items that get a
+    placeholder; `freed_tokens` is the estimate of what that frees.
+    """
+
+    segment: ContextSegment
+    positions: tuple[int, ...]
+    freed_tokens: int
+
+
+def mask_of(state: ThreadState, segment: ContextSegment) -> Mask | None:
+    """Returns the mask of a segment, or None if it has no output and no image that a placeholder
+    would make smaller.
+    """
+    if not segment.positions:
+        return None
+    items = state.turns[state.turn_index[segment.turn_id]].items
+    freed = freed_by_masks(items, segment.positions)
+    return Mask(segment, tuple(freed), sum(freed.values())) if freed else None
+
+
+def proposed_masks(
+    state: ThreadState,
+    segments: Sequence[ContextSegment],
+    target_tokens: int,
+    policy: DiscardPolicy,
+) -> Iterator[Mask]:
+    """Yields masks of tool calls, the oldest first, until the context is down to `target_tokens`;
+    none are of the newest turns, and none would leave less than the floor.
+    """
+    newest = {turn.id for turn in state.turns[max(0, len(state.turns) - policy.keep_turns) :]}
+    left = sum(segment.tokens for segment in segments)
+    for segment in segments:
+        if left <= target_tokens:
+            return
+        if (
+            segment.role == "tool"
+            and segment.protected is None
+            and not segment.is_masked
+            and segment.turn_id not in newest
+            and (mask := mask_of(state, segment)) is not None
+            and mask.freed_tokens >= WORTH_A_MASK
+            and left - mask.freed_tokens >= policy.floor_tokens
+        ):
+            left -= mask.freed_tokens
+            yield mask
+
+
+def with_masks(
+    discarded: ev.ContextDiscarded,
+    masked_entry_ids: tuple[str, ...],
+    masks: tuple[tuple[str, tuple[tuple[int, str], ...]], ...],
+) -> ev.ContextMasked:
+    """Returns the event of a discard that also masks."""
+    fields = msgspec.structs.asdict(discarded)
+    return ev.ContextMasked(**fields, masked_entry_ids=masked_entry_ids, masks=masks)
+
+
+def masks_by_turn(
+    state: ThreadState, masks: Iterable[Mask]
+) -> tuple[tuple[str, tuple[tuple[int, str], ...]], ...]:
+    """Returns the masks in the form that the event has."""
+    can_read = bool(as_dict(msgspec.json.decode(state.settings or b"{}")).get("agentTools"))
+    by_turn: dict[str, list[tuple[int, str]]] = {}
+    for mask in masks:
+        of_turn = by_turn.setdefault(mask.segment.turn_id, [])
+        for position in mask.positions:
+            name = _history_id(state, mask.segment, position) if can_read else ""
+            of_turn.append((position, name))
+    return tuple((turn_id, tuple(of_turn)) for turn_id, of_turn in by_turn.items())
+
+
+def _history_id(state: ThreadState, segment: ContextSegment, position: int) -> str:
+    """Returns the id by which `read_history` finds the item's entry, or an empty string."""
+    at = state.turn_index[segment.turn_id]
+    turn = state.turns[at]
+    item: dict[str, Any] = msgspec.json.decode(turn.items[position])
+    places = [
+        (entry.id != item.get("call_id"), place)
+        for place, entry in enumerate(state.entries_of(turn), 1)
+        if entry.id in segment.ids
+    ]
+    return f"h{at + 1}.{min(places)[1]}" if places else ""

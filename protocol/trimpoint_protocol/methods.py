@@ -255,6 +255,12 @@ METHODS: dict[str, Method] = {
             "How the files differ between two moments.",
         ),
         Method(
+            "checkpoint/file",
+            checkpoints.CheckpointFileParams,
+            checkpoints.FileContent,
+            "A file as it was at a moment.",
+        ),
+        Method(
             "checkpoint/preview",
             checkpoints.RevertPreviewParams,
             CommandOutcome,

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 from trimpoint.git.errors import GitFailed
-from trimpoint.git.plumbing.compare import Change, changes, diff
+from trimpoint.git.plumbing.compare import Change, changes, content, diff
 
 from tests.git.worktrees import captured, found, git, new_repository, write
 
@@ -67,3 +67,25 @@ async def test_a_missing_checkpoint_is_reported(tmp_path: Path) -> None:
     first = await captured(folder)
     with pytest.raises(GitFailed, match="could not compare checkpoints"):
         await changes(await found(folder), first.commit, "0" * 39 + "1")
+
+
+async def test_a_file_is_read_as_a_checkpoint_has_it_whatever_it_is_called(tmp_path: Path) -> None:
+    names = ("a", "folder/-r", ":(glob)*", "näme", "line\r\nend")
+    folder = new_repository(tmp_path / "tree", {name: f"{name}\r\n" for name in names})
+    commit = (await captured(folder)).commit
+    write(folder, {"a": "another"})
+    repository = await found(folder)
+    for name in names:
+        read = await content(repository, commit, name.encode(), 100)
+        assert read is not None
+        assert (read.text, read.truncated) == (f"{name}\r\n".encode(), False)
+    cut = await content(repository, commit, b"folder/-r", 3)
+    assert cut is not None
+    assert (cut.text, cut.truncated) == (b"fol", True)
+
+
+@pytest.mark.parametrize("path", ["", "b", "folder", "folder/", "../a", "/a", "*", "a\0b", "-z"])
+async def test_what_is_no_file_of_a_checkpoint_is_not_read(tmp_path: Path, path: str) -> None:
+    folder = new_repository(tmp_path / "tree", {"a": "1", "folder/b": "2"})
+    commit = (await captured(folder)).commit
+    assert await content(await found(folder), commit, path.encode(), 100) is None

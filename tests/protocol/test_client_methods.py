@@ -85,6 +85,7 @@ CALLS: dict[str, Callable[[Client], Awaitable[Any]]] = {
     "context/status": lambda client: client.context_status(T),
     "checkpoint/list": lambda client: client.list_checkpoints(T),
     "checkpoint/diff": lambda client: client.diff(checkpoints.CheckpointDiffParams(thread_id=T)),
+    "checkpoint/file": lambda client: client.file_at(T, "1", "a"),
     "checkpoint/preview": lambda client: client.preview_revert(
         checkpoints.RevertPreviewParams(thread_id=T)
     ),

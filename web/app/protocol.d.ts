@@ -98,6 +98,15 @@ export type CheckpointDiffParams = {
 };
 
 /**
+ * Names a file as `checkpoint/diff` does, and a moment that has a checkpoint: not `now`.
+ */
+export type CheckpointFileParams = {
+    threadId: string;
+    moment: string;
+    path: string;
+};
+
+/**
  * Turns in order, oldest first. `older` counts the turns before these. `safety` is the commit that holds the files as they were before the last revert.
  */
 export type CheckpointList = {
@@ -559,6 +568,16 @@ export type FileChange = {
     additions: number | null;
     deletions: number | null;
     binary: boolean;
+};
+
+/**
+ * A file as it was. `text` is null if it is `binary`; it is cut after 16 MiB if `truncated`.
+ */
+export type FileContent = {
+    path: string;
+    text: string | null;
+    binary: boolean;
+    truncated: boolean;
 };
 
 /**

@@ -214,6 +214,11 @@ class Client(Calls):
         """Returns the difference of the files between two checkpoints."""
         return await self.request("checkpoint/diff", params, result=checkpoints.CheckpointDiff)
 
+    async def file_at(self, thread_id: str, moment: str, path: str) -> checkpoints.FileContent:
+        """Returns a file as it was at a moment, such as the number of a turn."""
+        params = checkpoints.CheckpointFileParams(thread_id=thread_id, moment=moment, path=path)
+        return await self.request("checkpoint/file", params, result=checkpoints.FileContent)
+
     async def preview_revert(
         self, params: checkpoints.RevertPreviewParams
     ) -> methods.CommandOutcome:

@@ -11,11 +11,13 @@ __all__ = [
     "MAX_DIFF_BYTES",
     "CheckpointDiff",
     "CheckpointDiffParams",
+    "CheckpointFileParams",
     "CheckpointList",
     "CheckpointListParams",
     "CheckpointStorage",
     "DiffSide",
     "FileChange",
+    "FileContent",
     "FileStatus",
     "FilesChanged",
     "PruneParams",
@@ -98,6 +100,23 @@ class CheckpointDiffParams(Params, frozen=True, kw_only=True):
     newer: str | None = None
     paths: list[str] = []
     max_bytes: Annotated[int, msgspec.Meta(ge=0, le=MAX_DIFF_BYTES)] = 256 * 1024
+
+
+class CheckpointFileParams(Params, frozen=True, kw_only=True):
+    """Names a file as `checkpoint/diff` does, and a moment that has a checkpoint: not `now`."""
+
+    thread_id: str
+    moment: str
+    path: str
+
+
+class FileContent(Result, frozen=True, kw_only=True):
+    """A file as it was. `text` is null if it is `binary`; it is cut after 16 MiB if `truncated`."""
+
+    path: str
+    text: str | None
+    binary: bool
+    truncated: bool
 
 
 class DiffSide(Result, frozen=True, kw_only=True):

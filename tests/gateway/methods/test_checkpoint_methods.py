@@ -65,6 +65,12 @@ class Setup:
         assert isinstance(result, cp.CheckpointDiff)
         return result
 
+    async def file(self, moment: str, path: str) -> cp.FileContent:
+        params = cp.CheckpointFileParams(thread_id="one", moment=moment, path=path)
+        result = await self.ask("checkpoint/file", params)
+        assert isinstance(result, cp.FileContent)
+        return result
+
     async def refused(self, thread_id: str = "one", **params: Any) -> Refusal:
         with pytest.raises(Refusal) as caught:
             await self.diff(thread_id, **params)
@@ -259,6 +265,22 @@ async def test_states_of_different_repositories_are_not_compared(setup: Setup) -
 async def test_a_thread_is_found_by_any_of_its_ids(setup: Setup) -> None:
     await setup.turn(await setup.thread(), {"a": "2\n"})
     assert await setup.list("one-codex") == await setup.list("one")
+
+
+async def test_a_file_is_told_as_it_was_at_a_moment(setup: Setup) -> None:
+    thread = await setup.thread()
+    commit = await setup.turn(thread, {"a": "2\n", "bin": b"\0"})
+    write(setup.folder, {"a": "now\n"})
+    texts = {
+        moment: (await setup.file(moment, "a")).text for moment in ("0", "1", "turn-1", commit)
+    }
+    assert texts == {"0": "1\n", "1": "2\n", "turn-1": "2\n", commit: "2\n"}
+    binary = await setup.file("1", "bin")
+    assert (binary.text, binary.binary, binary.truncated) == (None, True, False)
+    with pytest.raises(Refusal, match="no file 'bin'"):
+        await setup.file("0", "bin")
+    with pytest.raises(Refusal, match="names no turn"):
+        await setup.file("7", "a")
 
 
 async def test_storage_tells_whose_checkpoints_there_are_and_their_size(setup: Setup) -> None:

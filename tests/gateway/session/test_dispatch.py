@@ -99,6 +99,7 @@ EXAMPLES = {
     "checkpoint/list": b'{"threadId":"t"}',
     "checkpoint/preview": b'{"threadId":"t"}',
     "checkpoint/diff": b'{"threadId":"t"}',
+    "checkpoint/file": b'{"threadId":"t","moment":"1","path":"a"}',
 }
 
 

@@ -1,4 +1,4 @@
-"""Compares two checkpoints."""
+"""Compares two checkpoints, and reads their files."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -141,6 +141,27 @@ async def diff(
     return Diff(output.stdout, output.truncated)
 
 
+async def content(repository: Repository, commit: str, path: bytes, max_bytes: int) -> Diff | None:
+    """Returns the bytes of a file of a checkpoint, or None if it has no such file.
+
+    :raises GitFailed: when the checkpoint is missing, or git failed
+    """
+    if leads_out(path) or b"\0" in path:
+        return None
+    # A path may look like an option, or like a pattern.
+    words = ("--literal-pathspecs", "ls-tree", "-z", "--full-tree", "--", commit)
+    listed = await _answer(repository, *words, path)
+    facts, _, name = listed.removesuffix(b"\0").partition(b"\t")
+    _, kind, blob = facts.decode().split(" ") if name == path else ("", "", "")
+    if kind != "blob":
+        return None
+    run = ShadowRepository(repository, _DEADLINE_S).users(
+        "cat-file", "blob", blob, doing="read a file of a checkpoint", max_bytes=max_bytes
+    )
+    output = await git_output(run)
+    return Diff(output.stdout, output.truncated)
+
+
 async def differences(repository: Repository, old: State, new: State) -> list[Difference]:
     """Returns every path that differs, with both sides. A rename is a removal and an addition.
     Submodules are left out.
@@ -254,7 +275,7 @@ def _by_pair(answer: bytes) -> list[list[Difference]]:
     return found
 
 
-async def _answer(repository: Repository, *arguments: str) -> bytes:
+async def _answer(repository: Repository, *arguments: str | bytes) -> bytes:
     return await git_answer(
         ShadowRepository(repository, _DEADLINE_S).users(*arguments, doing=_DOING)
     )

@@ -1,5 +1,5 @@
-"""Handles `checkpoint/list` and `checkpoint/diff`: lists the checkpoints of a thread and compares
-their files. No handler writes to a worktree.
+"""Handles `checkpoint/list`, `checkpoint/diff` and `checkpoint/file`: lists the checkpoints of a
+thread, compares their files and reads them. No handler writes to a worktree.
 """
 
 import time
@@ -21,16 +21,18 @@ from trimpoint.git.capture.capture import capture
 from trimpoint.git.capture.omissions import notes_of
 from trimpoint.git.capture.refs import find
 from trimpoint.git.errors import GitError
-from trimpoint.git.plumbing.compare import Change, Diff, changes, diff
+from trimpoint.git.plumbing.compare import Change, Diff, changes, content, diff
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
 from trimpoint.threads.registry import ThreadRegistry
 
 MAX_FILES = 10_000
 _MAX_REMEMBERED = 10_000
+# Where git looks for a zero byte to tell that a file is binary.
+_LOOKED_AT_BYTES = 8000
 
 
 class CheckpointMethods:
-    """Handles `checkpoint/list` and `checkpoint/diff`. `table` maps method names to handlers."""
+    """Handles the methods that read checkpoints. `table` maps method names to handlers."""
 
     def __init__(
         self, registry: ThreadRegistry, identity: Identity, limits: CheckpointsSection
@@ -42,6 +44,7 @@ class CheckpointMethods:
         self.table: dict[str, Handler] = {
             "checkpoint/list": self._list,
             "checkpoint/diff": self._diff,
+            "checkpoint/file": self._file,
         }
 
     async def _list(self, call: Call, params: cp.CheckpointListParams) -> cp.CheckpointList:
@@ -67,16 +70,39 @@ class CheckpointMethods:
         )
 
     async def _diff(self, call: Call, params: cp.CheckpointDiffParams) -> cp.CheckpointDiff:
-        points = resolve_range(await self._state(params.thread_id), params.older, params.newer)
+        points = await self._points(params.thread_id, params.older, params.newer)
+        repository = await _repository(points)
+        older, newer = [await self._side(repository, point) for point in points]
+        return await _compared(repository, older, newer, params)
+
+    async def _points(
+        self, thread_id: str, older: str | None, newer: str | None
+    ) -> tuple[Revision, Revision]:
+        points = resolve_range(await self._state(thread_id), older, newer)
         if isinstance(points, Rejected):
             raise Refusal(
                 points.reason,
                 points.message,
                 "`trimpoint checkpoints` lists them (checkpoint/list).",
             )
+        return points
+
+    async def _file(self, call: Call, params: cp.CheckpointFileParams) -> cp.FileContent:
+        points = await self._points(params.thread_id, params.moment, params.moment)
         repository = await _repository(points)
-        older, newer = [await self._side(repository, point) for point in points]
-        return await _compared(repository, older, newer, params)
+        commit, _ = await self._side(repository, points[0])
+        found = await content(repository, commit, params.path.encode(), cp.MAX_DIFF_BYTES)
+        if found is None:
+            raise Refusal(
+                Reason.CHECKPOINT_NOT_FOUND, f"The checkpoint has no file {params.path!r}."
+            )
+        is_binary = b"\0" in found.text[:_LOOKED_AT_BYTES]
+        return cp.FileContent(
+            path=params.path,
+            text=None if is_binary else found.text.decode(errors="replace"),
+            binary=is_binary,
+            truncated=found.truncated,
+        )
 
     async def _state(self, thread_id: str) -> ThreadState:
         return (await self._registry.thread(self._identity.thread_of(thread_id) or thread_id)).state

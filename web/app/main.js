@@ -1,4 +1,5 @@
 /** Begins. */
+import { editorShell, isInEditor } from "./link/editor.js";
 import { keptLogin } from "./link/login.js";
 import { isInShell, overShell, shellObject } from "./link/shell.js";
 import { overWebSocket } from "./link/socket.js";
@@ -6,7 +7,7 @@ import { App } from "./store/app.js";
 import { html, render } from "./vendor.js";
 import { Page } from "./view/page.js";
 
-const shell = isInShell() ? await shellObject() : null;
+const shell = isInEditor() ? editorShell() : isInShell() ? await shellObject() : null;
 if (!shell && !keptLogin()) {
     location.replace("/login");
 }

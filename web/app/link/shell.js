@@ -1,21 +1,25 @@
 /**
- * The desktop shell around the page: it carries lines to the sidecar's process, and shows what a page cannot.
+ * The desktop shell around the page: it carries lines to the sidecar's process, and shows what a page cannot. An editor
+ * around it does the same (`editor.js`).
  *
  * @import {Carrier} from "./lines.js"
  */
 
 /**
- * What the shell offers, as Qt's own channel hands it over: a method answers later, a signal calls back.
+ * What the shell offers, as Qt's own channel hands it over: a method answers later, a signal calls back. `notify` is null where
+ * the shell tells a person by itself, and `hasKeys` says that the keys with Ctrl, and Alt with a digit, are the shell's.
  * @typedef {object} ShellObject
  * @property {() => void} open
  * @property {() => void} close
  * @property {(line: string) => void} send
- * @property {(title: string, text: string) => void} notify
+ * @property {((title: string, text: string) => void) | null} notify
+ * @property {boolean} [hasKeys]
  * @property {(share: number, words: string) => void} showMeter
+ * @property {(threadId: string | null, settings: import("../model/settings.js").Settings | null) => void} [showThread]
  * @property {{connect: (call: (line: string) => void) => void}} received
  * @property {{connect: (call: () => void) => void}} opened
  * @property {{connect: (call: (problem: string) => void) => void}} closed
- * @property {{connect: (call: (name: string) => void) => void}} chosen
+ * @property {{connect: (call: (name: string, argument?: string) => void) => void}} chosen
  */
 
 /** Returns whether this page is shown by the desktop shell. */

@@ -18,6 +18,7 @@ import { folderInAddress, idInAddress } from "./address.js";
 import { Fleet } from "./fleet.js";
 import { Jumps } from "./jumps.js";
 import { keep, read } from "./kept.js";
+import { choose } from "./menu.js";
 import { forgetSoon, warnLater } from "./notice.js";
 import { Notifier } from "./notifier.js";
 import { Offers } from "./offers.js";
@@ -83,7 +84,7 @@ export class App {
     /** @param {Carrier} carrier */
     start(carrier) {
         this.session.start(carrier);
-        this.shell?.chosen.connect((name) => this._onMenu(name));
+        this.shell?.chosen.connect((name, argument = "") => choose(this, name, argument));
         addEventListener("hashchange", () => this.select(idInAddress()));
     }
 
@@ -366,20 +367,6 @@ export class App {
         const threads = byFolder((this.threads.value ?? []).filter((one) => !one.archived)).flatMap(([, members]) => members);
         const at = threads.findIndex((one) => one.id === this.open.value?.id);
         this.select(threads[Math.max(0, Math.min(threads.length - 1, at + step))]?.id ?? null);
-    }
-
-    /** @param {string} name of an entry of the shell's menu */
-    _onMenu(name) {
-        switch (name) {
-            case "new":
-                this.dialog.value = "new";
-                break;
-            case "search":
-            case "context":
-            case "checkpoints":
-                this.togglePanel(name);
-                break;
-        }
     }
 
     /**

@@ -22,7 +22,7 @@ export class Notifier {
 
     /** Whether there is anything to switch on. */
     get isPossible() {
-        return this._shell !== null || ("Notification" in globalThis && Notification.permission !== "denied");
+        return this._shell ? this._shell.notify !== null : "Notification" in globalThis && Notification.permission !== "denied";
     }
 
     /** Switches it on or off; a browser asks the person first. */
@@ -43,7 +43,7 @@ export class Notifier {
             return;
         }
         if (this._shell) {
-            this._shell.notify(what, title);
+            this._shell.notify?.(what, title);
         } else if ("Notification" in globalThis && Notification.permission === "granted") {
             const shown = new Notification(what, { body: title, tag: threadId });
             shown.onclick = () => {

@@ -35,6 +35,8 @@ export function Page({ app }) {
     const thread = app.open.value;
     const panel = app.panel.value;
     useKeys(app);
+    const settings = thread?.settings.value ?? null;
+    useEffect(() => app.shell?.showThread?.(thread?.id ?? null, settings), [thread, settings]);
     return html`
         <div class=${`page ${panel && thread ? "has-panel" : ""} ${app.isListOpen.value ? "has-list" : ""}`}>
             <${Sidebar} app=${app} />
@@ -207,6 +209,9 @@ function useKeys(app) {
         const onKey = (event) => {
             const isCommand = event.ctrlKey || event.metaKey;
             const thread = app.open.value;
+            if (app.shell?.hasKeys && (isCommand || (event.altKey && /^(?:Digit|KeyN)/.test(event.code)))) {
+                return;
+            }
             if (isCommand && event.key === "f" && thread) {
                 event.preventDefault();
                 app.panel.value = "search";

@@ -27,7 +27,7 @@ export function Sidebar({ app }) {
             <button class="button skip" onClick=${goToPrompt}>Go to the prompt</button>
             <div class="sidebar-head">
                 <span class="brand">trimpoint</span>
-                ${location.protocol.startsWith("http") && html`
+                ${!app.shell && html`
                     <a class="icon-button" href="/docs/" target="_blank" aria-label="Documents" title="Documents">?</a>`}
                 ${app.notifier.isPossible && html`
                     <button class="icon-button" aria-pressed=${app.notifier.isOn.value} onClick=${() => app.notifier.toggle()}

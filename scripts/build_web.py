@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 WEB = Path(__file__).resolve().parents[1] / "web"
+EXTENSION = WEB.parent / "editors" / "vscode"
 BUILT = ("index.html", "main.js", "colours.js", "app.css", "icon.svg", "licenses.txt")
 SOURCES = ("package-lock.json", "package.json", "build.mjs")
 # What the lock file and the build need; older ones fail without saying why.
@@ -42,7 +43,7 @@ def build(web: Path = WEB) -> None:
         return
     node = node_folder()
     install_packages(web, node)
-    _run(web, node, "node", "build.mjs")
+    run(web, node, "node", "build.mjs")
     stamp.write_text(digest, encoding="ascii")
 
 
@@ -54,7 +55,7 @@ def install_packages(web: Path, node: Path) -> None:
     lock = hashlib.sha256((web / "package-lock.json").read_bytes()).hexdigest()
     stamp = web / "node_modules" / ".trimpoint-lock"
     if _text(stamp) != lock:
-        _run(web, node, "npm", "ci", *_NPM_OPTIONS)
+        run(web, node, "npm", "ci", *_NPM_OPTIONS)
         stamp.write_text(lock, encoding="ascii")
 
 
@@ -75,15 +76,16 @@ def node_folder() -> Path:
     )
 
 
-def check(web: Path = WEB) -> None:
-    """Checks the types of the page's modules, and runs their tests.
+def check(*folders: Path) -> None:
+    """Checks the types of the modules in these folders, and runs their tests.
 
     :raises NotBuilt: when a check failed; its output was printed.
     """
     node = node_folder()
-    install_packages(web, node)
-    _run(web, node, "npm", "run", "--silent", "check", shown=True)
-    _run(web, node, "npm", "run", "--silent", "test", shown=True)
+    for folder in folders:
+        install_packages(folder, node)
+        run(folder, node, "npm", "run", "--silent", "check", shown=True)
+        run(folder, node, "npm", "run", "--silent", "test", shown=True)
 
 
 def _major(node: Path) -> int:
@@ -95,7 +97,11 @@ def _major(node: Path) -> int:
     return int(digits) if digits.isdecimal() else 0
 
 
-def _run(web: Path, node: Path, program: str, *words: str, shown: bool = False) -> None:
+def run(web: Path, node: Path, program: str, *words: str, shown: bool = False) -> None:
+    """Runs Node.js or npm in the folder `web`.
+
+    :raises NotBuilt: when it failed; the message has the end of its output, unless it was `shown`.
+    """
     environment = {**os.environ, "PATH": f"{node}{os.pathsep}{os.environ.get('PATH', '')}"}
     command = _npm(node, *words) if program == "npm" else [str(node / "node"), *words]
     outcome = subprocess.run(
@@ -144,7 +150,7 @@ def main() -> int:
     try:
         build()
         if "--check" in sys.argv[1:]:
-            check()
+            check(WEB, EXTENSION)
     except NotBuilt as error:
         print(error, file=sys.stderr)
         return 1

@@ -43,7 +43,7 @@ MEASURED_MODULES = frozenset(
         "fleet/test_command_line.py",
     }
 )
-UNMEASURED_FOLDERS = frozenset({"desktop", "forking", "fuzz", "neovim", "tui", "web"})
+UNMEASURED_FOLDERS = frozenset({"desktop", "forking", "fuzz", "neovim", "tui", "vscode", "web"})
 NOT_IMPORTED = ("trimpoint.testkit", "trimpoint.desktop", "trimpoint.__main__", "trimpoint.tui")
 UNMEASURED_MODULES = re.compile(r"test_(kill|random|races)|.*_killed\.py")
 

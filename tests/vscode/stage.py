@@ -1,0 +1,116 @@
+"""A scripted model, the real Codex, and VS Code with the extension, which starts the daemon."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from trimpoint.testkit import Reply, say
+
+from tests.cli.stage import CliHarness, opened_stage
+from tests.deadlines import STEP_S
+from tests.neovim.stage import configure, make_repository
+from tests.vscode.code_server import served
+
+FRAME = "iframe.webview"
+INNER = "#active-frame"
+SIZE = {"width": 1400, "height": 900}
+
+
+class Window:
+    """A person at VS Code. `page` is the browser's, `chat` the conversation in it."""
+
+    def __init__(self, house: CliHarness, page: Any) -> None:
+        self.house = house
+        self.page = page
+
+    @property
+    def chat(self) -> Any:
+        return self.page.frame_locator(FRAME).last.frame_locator(INNER)
+
+    @property
+    def picker(self) -> Any:
+        return self.page.locator(".quick-input-widget")
+
+    async def command(self, title: str) -> None:
+        """Carries out a command of the palette."""
+        await self.page.keyboard.press("F1")
+        await self.picker.locator("input").first.fill(f">trimpoint: {title}")
+        row = self.picker.get_by_role("option").filter(has_text=f"trimpoint: {title}").first
+        await row.wait_for()
+        await row.click()
+
+    async def row(self, text: str) -> Any:
+        """Waits for a row of the picker, and returns it."""
+        row = self.picker.get_by_role("option").filter(has_text=text).first
+        await row.wait_for()
+        return row
+
+    async def notice(self, text: str) -> Any:
+        """Waits for a notification, and returns it."""
+        found = self.page.locator(".notification-toast").filter(has_text=text).first
+        await found.wait_for()
+        return found
+
+    async def send(self, text: str) -> None:
+        """Types a prompt or a command into the conversation, and sends it."""
+        box = self.chat.locator("textarea")
+        await box.fill(text)
+        await box.press("Enter")
+
+    async def ask(self, prompt: str, *replies: Reply, until: str) -> None:
+        """Runs a turn to its end, in which the conversation shows the text `until`."""
+        self.house.script.then(*replies)
+        await self.send(prompt)
+        await self.chat.get_by_text(until, exact=True).last.wait_for()
+        await self.idle()
+
+    async def turns(self, *pairs: str) -> None:
+        """Runs turns: each pair is a prompt and an answer, with `|` between."""
+        for pair in pairs:
+            prompt, _, answer = pair.partition("|")
+            await self.ask(prompt, say(answer), until=answer)
+
+    async def idle(self) -> None:
+        """Waits until no turn is running in the shown thread."""
+        await self.chat.locator("button[aria-label=Interrupt]").wait_for(state="detached")
+
+    def model_input(self) -> str:
+        """Returns the model's newest input as text, which proves the effect of a trim."""
+        return msgspec.json.encode(self.house.model.turn_requests()[-1].input).decode()
+
+
+def _install(house: CliHarness) -> None:
+    places = Path(house.environment["HOME"], ".local", "bin")
+    places.mkdir(parents=True)
+    (places / "trimpoint").symlink_to(house.folder / "bin" / "trimpoint")
+
+
+@asynccontextmanager
+async def opened_window(
+    browser: Any, archive: Path, *, overrides: tuple[str, ...] = (), **settings: Any
+) -> AsyncGenerator[Window]:
+    """Yields VS Code with a repository opened and the extension installed; nothing else runs."""
+    async with AsyncExitStack() as stack:
+        house = await stack.enter_async_context(opened_stage())
+        house.overrides.extend(overrides)
+        configure(house)
+        make_repository(house.worktree)
+        environment = house.with_program_on_path()
+        # VS Code takes `PATH` from a login shell, and the extension looks here too.
+        _install(house)
+        address = await stack.enter_async_context(
+            served(
+                archive, house.folder, house.worktree, environment,
+                **{"security.workspace.trust.enabled": False, **settings},
+            )
+        )  # fmt: skip
+        context = await browser.new_context(viewport=SIZE)
+        stack.push_async_callback(context.close)
+        context.set_default_timeout(STEP_S * 1000)
+        page = await context.new_page()
+        await page.goto(address)
+        # The palette lists what is known when it opens.
+        await page.locator(".activitybar").get_by_label("trimpoint").first.wait_for()
+        yield Window(house, page)

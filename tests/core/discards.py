@@ -7,7 +7,7 @@ from trimpoint.core.context.segments import context_segments
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy, Policy
 from trimpoint.core.model.state import ThreadState
-from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.core.views.timeline import Timeline
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.readmodel import TimelineActivity, TimelineMessage
 
@@ -61,5 +61,5 @@ def took(thread: Conversation, *shown: str) -> ev.ContextDiscarded:
 
 
 def shown(thread: Conversation, *expanded: str) -> list[TimelineMessage | TimelineActivity]:
-    entries = derive_timeline_entries(thread.state, frozenset(expanded))
+    entries = Timeline(thread.state, frozenset(expanded))
     return [entry for entry in entries if isinstance(entry, TimelineMessage | TimelineActivity)]

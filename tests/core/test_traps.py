@@ -13,7 +13,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import ThreadState
-from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.core.views.timeline import Timeline
 from trimpoint.core.views.view import read_model
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.readmodel import ContextTrimPointDivider, TimelineMessage
@@ -69,7 +69,7 @@ def test_trap_3_the_divider_stands_at_its_boundary_though_the_trim_is_newer_than
 ):
     thread = conversation_with_pauses()
     thread.clear(1)
-    divider, first_kept, *_ = derive_timeline_entries(thread.state, frozenset())
+    divider, first_kept, *_ = Timeline(thread.state, frozenset())
     assert isinstance(divider, ContextTrimPointDivider)
     assert isinstance(first_kept, TimelineMessage)
     point = thread.state.trim_points[0]

@@ -4,7 +4,7 @@ from trimpoint.core.context.active_context import turn_items
 from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.model.decision import DiscardPolicy, Policy
 from trimpoint.core.model.state import ThreadState
-from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.core.views.timeline import Timeline
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.readmodel import ContextTrimPointDivider
@@ -45,5 +45,5 @@ def said(*numbers: int) -> list[str]:
 
 
 def dividers(state: ThreadState) -> list[str]:
-    entries = derive_timeline_entries(state, frozenset())
+    entries = Timeline(state, frozenset())
     return [one.trim_point_id for one in entries if isinstance(one, ContextTrimPointDivider)]

@@ -24,7 +24,7 @@ if sys.stdout and not sys.stdout.isatty():
     print("printed before")
 from trimpoint.transport.connection import Connection
 from trimpoint.transport.limits import Limits
-from trimpoint.transport.listeners import StdioClosed, serve_stdio
+from trimpoint.transport.listeners import StdioClosed, take_stdio
 import structlog
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 
@@ -33,12 +33,16 @@ def answer(connection, message):
     subprocess.run([sys.executable, "-c", "import sys; print('a child read', len(sys.stdin.read()))"])
     connection.answer(message, message.request.method)
 
-async def accept(transport):
-    await Connection(transport, Limits(), answer).run()
-    print("printed last")
+async def serve():
+    transport = take_stdio()
+    try:
+        await Connection(transport, Limits(), answer).run()
+        print("printed last")
+    finally:
+        transport.close()
 
 try:
-    anyio.run(serve_stdio, accept)
+    anyio.run(serve)
 except StdioClosed as error:
     sys.exit(f"{error}. {error.hint}")
 """

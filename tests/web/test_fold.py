@@ -17,7 +17,7 @@ from trimpoint.core.evolve.evolve import apply, replay
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Policy
 from trimpoint.core.model.state import ThreadState
-from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.core.views.timeline import Timeline
 from trimpoint.core.views.view import TurnWindow, envelopes, read_model
 from trimpoint_protocol import commands as wire
 
@@ -181,7 +181,7 @@ def everything(state: ThreadState) -> frozenset[str]:
 
 
 def timeline_of(state: ThreadState, expanded: frozenset[str]) -> list[dict[str, Any]]:
-    return json_of(list(derive_timeline_entries(state, expanded)))
+    return json_of(list(Timeline(state, expanded)))
 
 
 def json_of(value: Any) -> Any:

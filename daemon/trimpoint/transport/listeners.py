@@ -304,18 +304,6 @@ def _identity(name: str, folder_fd: int) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-async def serve_stdio(accept: Accept) -> None:
-    """Serves one client over stdin and stdout. From then on, `print` writes to stderr.
-
-    :raises StdioClosed: when the process has no stdin or no stdout.
-    """
-    transport = take_stdio()
-    try:
-        await accept(transport)
-    finally:
-        transport.close()
-
-
 def take_stdio() -> Transport:
     """Returns a transport over stdin and stdout, and replaces them, so that `print` writes to
     stderr.

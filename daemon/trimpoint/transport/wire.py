@@ -13,9 +13,6 @@ from msgspec import Raw, Struct
 from trimpoint_protocol.jsonrpc.framing import (
     AutoFramer,
     Frame,
-    Malformed,
-    TooLarge,
-    Truncated,
     encode_content_length,
 )
 
@@ -57,8 +54,6 @@ class Ended(Struct, frozen=True):
     reason: str
 
 
-OddFrame: TypeAlias = TooLarge | Malformed | Truncated | Reply | Ended
-"""A frame that is no message."""
 Received: TypeAlias = Frame | Reply | Ended
 
 

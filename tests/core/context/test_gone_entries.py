@@ -3,7 +3,7 @@
 import pytest
 from trimpoint.core.model import events as ev
 from trimpoint.core.views.history_view import ContextMembership
-from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.core.views.timeline import Timeline
 from trimpoint.core.views.unified import unified_records
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.readmodel import TimelineActivity, TimelineMessage
@@ -43,7 +43,7 @@ def shown(thread: Conversation) -> tuple[list[str], list[str]]:
     turn_id = thread.state.turns[5].id
     entries = [
         (one.trimmed, one.text if isinstance(one, TimelineMessage) else one.title)
-        for one in derive_timeline_entries(thread.state, frozenset())
+        for one in Timeline(thread.state, frozenset())
         if isinstance(one, TimelineMessage | TimelineActivity) and one.turn_id == turn_id
     ]
     return [text for gone, text in entries if gone], [text for gone, text in entries if not gone]
@@ -55,7 +55,7 @@ def test_the_timeline_marks_what_was_cut_off(thread: Conversation) -> None:
 
 def test_each_mark_names_the_trim_point(thread: Conversation) -> None:
     [point] = thread.state.trim_points
-    entries = derive_timeline_entries(thread.state, frozenset())
+    entries = Timeline(thread.state, frozenset())
     marked = [one for one in entries if isinstance(one, TimelineMessage) and one.trimmed]
     assert {one.trim_point_id for one in marked} == {point.id}
 
@@ -107,5 +107,5 @@ def test_nothing_is_marked_where_the_cut_lies_between_turns() -> None:
     thread = started(turns=8)
     thread.overflow()
     thread.retry()
-    entries = derive_timeline_entries(thread.state, frozenset())
+    entries = Timeline(thread.state, frozenset())
     assert not any(getattr(one, "trimmed", False) for one in entries)

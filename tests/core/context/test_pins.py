@@ -16,7 +16,7 @@ from trimpoint.core.decide.reverting import has_other_pins, target_after
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy, Policy
 from trimpoint.core.views.pins_view import pins_text, pins_weight
-from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.core.views.timeline import Timeline
 from trimpoint.core.views.trim_outcome import planned_change
 from trimpoint.core.views.view import read_model
 from trimpoint_protocol import commands as wire
@@ -282,7 +282,7 @@ def test_a_divider_says_how_many_of_its_turns_are_pinned() -> None:
     pin(thread, 1)
     thread.clear(2)
     thread.clear(1)
-    entries = derive_timeline_entries(thread.state, frozenset())
+    entries = Timeline(thread.state, frozenset())
     counts = [one.pinned_count for one in entries if isinstance(one, ContextTrimPointDivider)]
     assert counts == [1, 0]
 

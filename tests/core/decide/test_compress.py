@@ -10,7 +10,7 @@ from trimpoint.core.decide.discarding import (
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
-from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.core.views.timeline import Timeline
 from trimpoint.core.views.view import read_model
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.readmodel import ContextTrimPointDivider, TimelineActivity, TimelineMessage
@@ -128,7 +128,7 @@ def test_a_plan_is_shown_by_class() -> None:
 
 def timeline(thread: Conversation, *expanded: str) -> list[str]:
     lines: list[str] = []
-    for entry in derive_timeline_entries(thread.state, frozenset(expanded)):
+    for entry in Timeline(thread.state, frozenset(expanded)):
         match entry:
             case TimelineMessage() | TimelineActivity():
                 text = (

@@ -12,7 +12,7 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy, busy
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.core.views.timeline import Timeline
 from trimpoint.core.views.view import read_model
 from trimpoint.journal.codec.snapshots import SnapshotWriter, decode_snapshot
 from trimpoint.journal.port import Bookmark, Position
@@ -251,14 +251,12 @@ class ThreadLife(RuleBasedStateMachine):
     def the_timeline_reads_the_same_however_it_is_expanded(self) -> None:
         ids = [point.id for point in self.thread.state.trim_points]
         for expanded in (frozenset(ids), frozenset[str](), frozenset(ids[::2])):
-            entries = derive_timeline_entries(self.thread.state, expanded)
+            entries = Timeline(self.thread.state, expanded)
             assert [line(entry) for entry in entries] == self.shown(expanded)
 
     @invariant()
     def the_first_kept_entry_stands_right_below_its_divider(self) -> None:
-        everything = list(
-            derive_timeline_entries(self.thread.state, frozenset(self.trim_point_ids))
-        )
+        everything = list(Timeline(self.thread.state, frozenset(self.trim_point_ids)))
         for point in self.thread.state.trim_points:
             if point.first_kept_turn_id is None:
                 continue

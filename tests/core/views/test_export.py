@@ -2,7 +2,7 @@
 
 import msgspec
 from trimpoint.core.views.export import Heading, document, markdown
-from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.core.views.timeline import Timeline
 from trimpoint_protocol.readmodel import TimelineActivity, TimelineEntry
 
 from tests.core.given import Conversation, started
@@ -14,7 +14,7 @@ def entries(thread: Conversation, *, pruned: bool) -> list[TimelineEntry]:
     expanded = (
         frozenset(point.id for point in thread.state.trim_points) if pruned else frozenset[str]()
     )
-    return list(derive_timeline_entries(thread.state, expanded))
+    return list(Timeline(thread.state, expanded))
 
 
 def lived() -> Conversation:

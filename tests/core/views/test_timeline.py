@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Entry
-from trimpoint.core.views.timeline import Timeline, derive_timeline_entries
+from trimpoint.core.views.timeline import Timeline
 
 from tests.core.given import Conversation, activity, started
 
@@ -34,7 +34,7 @@ def shown(thread: Conversation, expanded: frozenset[str] = NOTHING) -> list[str]
 
 
 def as_json(thread: Conversation, expanded: frozenset[str] = NOTHING) -> list[dict[str, Any]]:
-    encoded = msgspec.json.encode(list(derive_timeline_entries(thread.state, expanded)))
+    encoded = msgspec.json.encode(list(Timeline(thread.state, expanded)))
     return msgspec.json.decode(encoded, type=list[dict[str, Any]])
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.core.views.timeline import Timeline
 from trimpoint.gateway.methods.extension import timeline_pages
 from trimpoint.gateway.methods.extension.timeline_pages import timeline_page
 from trimpoint.gateway.session.requests.errors import Refusal
@@ -36,7 +36,7 @@ def read_all(conversation: Conversation, **params: Any) -> list[TimelineEntry]:
 
 
 def whole(conversation: Conversation, *expanded: str) -> list[TimelineEntry]:
-    return list(derive_timeline_entries(conversation.state, frozenset(expanded)))
+    return list(Timeline(conversation.state, frozenset(expanded)))
 
 
 def refusal_of(conversation: Conversation, **params: Any) -> Refusal:

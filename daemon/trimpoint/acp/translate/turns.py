@@ -24,7 +24,6 @@ from trimpoint.acp.wire.updates import (
 )
 
 _STEP_STATUS: dict[str, PlanStatus] = {"inProgress": "in_progress", "completed": "completed"}
-_ENDED = ("completed", "failed")
 
 
 class TurnTranslator:

@@ -49,11 +49,6 @@ DOCUMENTS = (
 """The pages that people look for first."""
 
 
-def first_commands() -> list[str]:
-    """Returns the commands that the short help names."""
-    return [name for _, names, _ in _FIRST for name in names.split(", ")]
-
-
 def short_help() -> str:
     """Returns the help for the first day."""
     title_width, name_width = (max(len(row[column]) for row in _FIRST) for column in (0, 1))

@@ -1,6 +1,8 @@
 """Makes the manual page trimpoint(1) from the parser, so that it agrees with `--help`. Pure.
 
-`scripts/generate-docs` writes it to `docs/man`; the wheel installs it.
+`scripts/generate-docs` writes it to `docs/man`; the wheel installs it. argparse-manpage 4.8 was
+tried instead: its page is nearly twice as long, repeats the common options at each command, and has
+neither the groups of commands nor the sections on exit codes, environment and files.
 """
 
 import argparse

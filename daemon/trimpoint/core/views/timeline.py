@@ -127,15 +127,6 @@ class _Run(Sequence[TimelineEntry]):
         return _entry(entry, by, is_masked=key in self._masked)
 
 
-def derive_timeline_entries(
-    state: ThreadState, expanded: frozenset[str]
-) -> Iterator[TimelineEntry]:
-    """Returns an iterator over all entries of the thread's timeline, with the pruned entries of the
-    trim points in `expanded`.
-    """
-    return iter(Timeline(state, expanded))
-
-
 def _discard_divider(discard: Discard) -> TimelineEntry:
     return ContextTrimPointDivider(
         trim_point_id=discard.id,

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 
 from trimpoint_protocol.methods import MetricFamily
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
 
 def exposition(families: list[MetricFamily]) -> str:
     """Returns the metric families in the text format, version 0.0.4."""

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from anyio import CapacityLimiter, Lock, to_thread
+from anyio import Lock, to_thread
 
 from trimpoint.journal import framing
 from trimpoint.journal.errors import StateDirectoryBusy, StateDirectoryUnsafe
@@ -85,11 +85,9 @@ class StateDirectory:
         root: Path,
         *,
         files: FileOperations = SYSTEM_FILES,
-        limiter: CapacityLimiter | None = None,
     ) -> None:
         self.root = root
         self._files = files
-        self._limiter = limiter
         self._replacing = Lock()
         self._lock_fd: int | None = None
 
@@ -176,29 +174,27 @@ class StateDirectory:
         return pid
 
     async def scan(self) -> list[tuple[str, int]]:
-        return await to_thread.run_sync(self.journals, limiter=self._limiter)
+        return await to_thread.run_sync(self.journals)
 
     async def open_journal(self, thread_id: str, after: Bookmark | None = None) -> FileJournal:
         path = self.journal_path(thread_id)
         with refusals(path, "making the directory"):
-            await to_thread.run_sync(self._make_directories, path.parent, limiter=self._limiter)
-        return await FileJournal.open(path, after=after, files=self._files, limiter=self._limiter)
+            await to_thread.run_sync(self._make_directories, path.parent)
+        return await FileJournal.open(path, after=after, files=self._files)
 
     async def read_journal(self, thread_id: str) -> Iterator[memoryview]:
         read = partial(inspect, self.journal_path(thread_id), files=self._files)
-        return framing.payloads((await to_thread.run_sync(read, limiter=self._limiter)).records)
+        return framing.payloads((await to_thread.run_sync(read)).records)
 
     async def write_atomic(self, name: str, *payload: framing.Buffer) -> None:
         check_name(name)
         # Two writers of one name would share its temporary file.
         async with self._replacing:
-            await to_thread.run_sync(
-                self._replace, self.root / name, payload, limiter=self._limiter
-            )
+            await to_thread.run_sync(self._replace, self.root / name, payload)
 
     async def read_checked(self, name: str) -> memoryview | None:
         check_name(name)
-        return await to_thread.run_sync(self.read, name, limiter=self._limiter)
+        return await to_thread.run_sync(self.read, name)
 
     def journals(self) -> list[tuple[str, int]]:
         """Returns the thread id and the size in bytes of each journal, sorted by thread id.

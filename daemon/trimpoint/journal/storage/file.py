@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 
 from trimpoint.journal import framing
 from trimpoint.journal.errors import JournalForeign, JournalNewer, JournalWriteError
@@ -16,16 +16,11 @@ from trimpoint.journal.storage.inspection import NEW, Content, bookmark, inspect
 
 
 class ThreadedStorage:
-    """Runs the calls of a `JournalFile` in worker threads. Their number is bounded by the limiter,
-    or by anyio's default limiter.
-    """
+    """Runs the calls of a `JournalFile` in worker threads."""
 
-    def __init__(
-        self, file: JournalFile, files: FileOperations, limiter: CapacityLimiter | None
-    ) -> None:
+    def __init__(self, file: JournalFile, files: FileOperations) -> None:
         self._file = file
         self._files = files
-        self._limiter = limiter
 
     @property
     def path(self) -> Path:
@@ -36,18 +31,16 @@ class ThreadedStorage:
         return self._file.report
 
     async def write(self, batch: list[bytes], at: Position) -> Position:
-        return await to_thread.run_sync(self._file.write, batch, at, limiter=self._limiter)
+        return await to_thread.run_sync(self._file.write, batch, at)
 
     async def restore(self, to: Position) -> None:
-        await to_thread.run_sync(self._file.restore, to, limiter=self._limiter)
+        await to_thread.run_sync(self._file.restore, to)
 
     async def bookmark(self, at: Position) -> Bookmark:
-        return await to_thread.run_sync(
-            bookmark, self._file.path, at, self._files, limiter=self._limiter
-        )
+        return await to_thread.run_sync(bookmark, self._file.path, at, self._files)
 
     async def close(self) -> None:
-        await to_thread.run_sync(self._file.close, limiter=self._limiter)
+        await to_thread.run_sync(self._file.close)
 
 
 class FileJournal(GroupedJournal):
@@ -60,7 +53,6 @@ class FileJournal(GroupedJournal):
         *,
         after: Bookmark | None = None,
         files: FileOperations = SYSTEM_FILES,
-        limiter: CapacityLimiter | None = None,
     ) -> FileJournal:
         """Opens or creates the journal at `path`; the contract is that of
         `StateStore.open_journal`.
@@ -68,10 +60,8 @@ class FileJournal(GroupedJournal):
         A torn tail is cut off and kept in a file beside the journal. If the disk refuses this
         (full, read-only), the journal can be read but is failed; `reopen` tries again.
         """
-        file, content, failure = await to_thread.run_sync(
-            open_file, path, after, files, limiter=limiter
-        )
-        return cls(ThreadedStorage(file, files, limiter), content.records, failure=failure)
+        file, content, failure = await to_thread.run_sync(open_file, path, after, files)
+        return cls(ThreadedStorage(file, files), content.records, failure=failure)
 
 
 def open_file(

@@ -135,7 +135,6 @@ class Row(msgspec.Struct, rename="camel"):
     subtype: str | None = None
     uuid: str | None = None
     parent_uuid: str | None = None
-    logical_parent_uuid: str | None = None
     is_sidechain: bool | None = False
     is_meta: bool | None = False
     is_compact_summary: bool | None = False

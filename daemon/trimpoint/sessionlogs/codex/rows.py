@@ -168,9 +168,7 @@ class Meta(msgspec.Struct):
     timestamp: str | None = None
     cwd: str | None = None
     cli_version: str | None = None
-    originator: str | None = None
     source: Any = None
-    history_mode: str | None = None
     forked_from_id: str | None = None
     forked_from_ordinal_exclusive: int | None = None
     history_base: HistoryBase | None = None

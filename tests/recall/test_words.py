@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trimpoint.journal.port import Bookmark, Position
 from trimpoint.recall.index import IndexedEntry, IndexedTurn, RecallIndex, Where
+from trimpoint.recall.scripts import searchable
 from trimpoint.recall.words import MAX_TERMS, Term, snippet, terms_in, with_parts
 
 END = Bookmark(Position(100, 1), b"digest")
@@ -46,12 +47,62 @@ def places(index: RecallIndex, query: str) -> list[int]:
         ("call getUserName now", "getUs*"),
         ("an error: out of memory", '"out of memory"'),
         ("Ключ потерян", "ключ"),
+        ("ЁЛКА", "ёлка"),
+        ("die Straße nach", "strasse"),
+        ("die STRASSE nach", "straße"),
+        ("a ﬁle of it", "file"),
+        ("a file of it", "ﬁle"),
+        ("cafe\u0301 at noon", "café"),
+        ("İstanbul", "istanbul"),
+        ("\uff26\uff35\uff2c\uff2c width", "full"),
+        ("日本語テキストを読む", "日本語"),
+        ("日本語テキストを読む", "テキスト"),
+        ("日本語テキストを読む", "語"),
+        ("日本語テキストを読む", "日本* 読む"),
+        ("ﾃｷｽﾄﾌｧｲﾙ", "テキスト"),
+        ("がぎぐ", "か\u3099"),
+        ("错误, 无法连接数据库server", "数据库"),
+        ("错误, 无法连接数据库server", "server"),
+        ("검색을 고쳤다", "검색"),
+        ("ค้นหาข้อความในประวัติ", "ข้อความ"),
+        ("ຄົ້ນຫາຂໍ້ຄວາມ", "ຂໍ້ຄວາມ"),
+        ("ស្វែងរកអត្ថបទ", "អត្ថបទ"),
+        ("रास्ता हिन्दी में", "हिन्दी"),
+        ("שָׁלוֹם עולם", "שלום"),
+        ("مُحَمَّد", "محمد"),
     ],
 )
 def test_a_word_is_found_as_people_write_it(tmp_path: Path, text: str, query: str) -> None:
     with index_of(tmp_path, "something else", text) as index:
         assert places(index, query) == [1]
     assert snippet(text, terms_in(query)).marks
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [("日語本", "日本語"), ("か", "が"), ("हानद", "हिन्दी"), ("กาน", "การ"), ("テキスト", "テスト")],
+)
+def test_another_word_of_the_same_script_is_not_found(
+    tmp_path: Path, text: str, query: str
+) -> None:
+    with index_of(tmp_path, text) as index:
+        assert places(index, query) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "marked"),
+    [
+        ("これは日本語テキスト。日本語だ", "日本語", ["日本語", "日本語"]),
+        ("読む: ﾃｷｽﾄﾌｧｲﾙ", "テキスト", ["ﾃｷｽﾄ"]),
+        ("in der Straße, STRASSE", "strasse", ["Straße", "STRASSE"]),
+        ("数据库server端", "server 数据", ["数据"]),
+    ],
+)
+def test_a_snippet_marks_the_words_of_every_script(
+    text: str, query: str, marked: list[str]
+) -> None:
+    found = snippet(text, terms_in(query))
+    assert [found.text[start:end] for start, end in found.marks] == marked
 
 
 def test_words_in_quotes_follow_each_other(tmp_path: Path) -> None:
@@ -112,8 +163,8 @@ def test_a_snippet_of_a_text_without_the_words_is_its_beginning() -> None:
 
 @given(st.text("abAB19_. é\ud800中"))
 def test_the_parts_of_camel_case_stand_behind_the_text(text: str) -> None:
-    runs = set(re.findall("[A-Za-z0-9]+", text))
+    runs = set(re.findall("[A-Za-z0-9]+", searchable(text)))
     humped = sorted(run for run in runs if re.search("[a-z0-9][A-Z]|[A-Z]{2}[a-z]", run))
-    behind = with_parts(text).removeprefix(text).split("\n")[1:]
+    behind = with_parts(text).removeprefix(searchable(text)).split("\n")[1:]
     assert [line.replace(" ", "") for line in behind] == humped
     assert all(re.search("[a-z0-9][A-Z]", part) is None for part in " ".join(behind).split())

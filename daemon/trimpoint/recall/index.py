@@ -22,7 +22,7 @@ from trimpoint.recall.words import Term, match_all, match_most, with_parts
 if TYPE_CHECKING:
     import sqlite3
 
-FORMAT = 2
+FORMAT = 3
 """The version of the index. It must be raised when the indexed content changes; an index of another
 version is created again.
 """
@@ -50,7 +50,7 @@ CREATE TABLE turns (number INTEGER PRIMARY KEY, thread INTEGER, id BLOB, entries
 CREATE INDEX turns_by_id ON turns (id);
 CREATE TABLE entries (number INTEGER PRIMARY KEY, turn INTEGER, place INTEGER);
 CREATE VIRTUAL TABLE words USING fts5(
-    body, labels, content='', tokenize="unicode61 remove_diacritics 2"
+    body, labels, content='', tokenize="unicode61 categories 'L* N* Co M*'"
 );
 INSERT INTO words (words, rank) VALUES ('hashsize', {HASH_BYTES});
 PRAGMA user_version = {FORMAT};

@@ -1,17 +1,18 @@
 """Defines the words of texts and queries for searches in code: parts of identifiers, paths,
 prefixes of words, phrases. Pure.
 
-SQLite's tokenizer ignores case and accents, and splits at every character that is neither letter
-nor digit, as underscores and slashes. It does not split camelCase, so the parts of such identifiers
-are indexed in addition to the text.
+SQLite's tokenizer ignores case, and splits at every character that is neither letter, mark nor
+digit, as underscores and slashes. It does not split camelCase, so the parts of such identifiers are
+indexed in addition to the text. What else makes texts of all scripts alike is in `scripts`.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
+
+from trimpoint.recall.scripts import is_unspaced, piece_pattern, searchable, word_pattern, words_in
 
 MAX_TERMS = 12
 """The most terms of a query; further ones are ignored."""
@@ -19,7 +20,6 @@ MAX_TERMS = 12
 SNIPPET_CHARS = 240
 _LONGEST_CUT_CHARS = 24
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_WORD = re.compile(r"[^\W_]+")
 _SHAPES = bytes(
     ord("A" if letter.isupper() else "a" if letter.islower() else "1" if letter.isdigit() else " ")
     for letter in map(chr, range(128))
@@ -40,7 +40,8 @@ class Term(NamedTuple):
 
 
 def with_parts(text: str) -> str:
-    """Returns `text`, followed by the parts of its camelCase identifiers."""
+    """Returns `text` in its searchable form, followed by the parts of its camelCase identifiers."""
+    text = searchable(text)
     identifiers = _camel_case(text)
     return "\n".join((text, *map(_parts_of, sorted(identifiers)))) if identifiers else text
 
@@ -72,7 +73,7 @@ def terms_in(query: str) -> list[Term]:
         Term(quoted or word.rstrip("*"), is_prefix=word.endswith("*"))
         for quoted, word in _TERM.findall(query)
     ]
-    return [term for term in dict.fromkeys(terms) if _WORD.search(term.text)][:MAX_TERMS]
+    return [term for term in dict.fromkeys(terms) if word_pattern().search(term.text)][:MAX_TERMS]
 
 
 def match_all(terms: Iterable[Term]) -> str:
@@ -88,7 +89,7 @@ def match_most(terms: list[Term]) -> str:
 
 def _alternatives(term: Term) -> str:
     star = " *" if term.is_prefix else ""
-    whole = _WORD.findall(term.text)
+    whole = words_in(term.text)
     parts = [part for word in whole for part in _PART.findall(word)]
     phrases = [f'"{" ".join(whole)}"{star}']
     if len(parts) > len(whole):
@@ -118,7 +119,11 @@ def snippet(text: str, terms: list[Term], length: int = SNIPPET_CHARS) -> Snippe
 def _hits(text: str, terms: list[Term]) -> Iterator[tuple[int, int]]:
     wanted = {folded(word) for term in terms for word in _words_of(term)}
     prefixes = tuple(folded(list(_words_of(term))[-1]) for term in terms if term.is_prefix)
-    for found in _WORD.finditer(text):
+    unspaced = [words_in(word) for word in wanted if is_unspaced(word)]
+    for found in word_pattern().finditer(text):
+        if unspaced and is_unspaced(found[0]):
+            yield from _unspaced_hits(found[0], found.start(), unspaced)
+            continue
         word = folded(found[0])
         parts = {folded(part) for part in _PART.findall(found[0])}
         has_prefix = bool(prefixes) and any(one.startswith(prefixes) for one in (word, *parts))
@@ -126,8 +131,24 @@ def _hits(text: str, terms: list[Term]) -> Iterator[tuple[int, int]]:
             yield found.span()
 
 
+def _unspaced_hits(run: str, start: int, wanted: list[list[str]]) -> Iterator[tuple[int, int]]:
+    """Yields where words of a script without spaces stand in a run of its characters."""
+    pieces = [
+        (word, found.start(), found.end())
+        for found in piece_pattern().finditer(run)
+        for word in words_in(found[0])
+    ]
+    words = [word for word, _, _ in pieces]
+    at = 0
+    while at < len(pieces):
+        longest = max((len(one) for one in wanted if words[at : at + len(one)] == one), default=0)
+        if longest:
+            yield start + pieces[at][1], start + pieces[at + longest - 1][2]
+        at += longest or 1
+
+
 def _words_of(term: Term) -> Iterator[str]:
-    for word in _WORD.findall(term.text):
+    for word in word_pattern().findall(term.text):
         parts = _PART.findall(word)
         yield from parts if len(parts) > 1 else ()
         yield word
@@ -155,8 +176,5 @@ def _word_start(text: str, at: int) -> int:
 
 
 def folded(word: str) -> str:
-    """Returns `word` in lower case and without accents."""
-    if word.isascii():
-        return word.lower()
-    decomposed = unicodedata.normalize("NFKD", word)
-    return "".join(ch for ch in decomposed if not unicodedata.combining(ch)).casefold()
+    """Returns a word in lower case and without accents."""
+    return searchable(word).strip().lower()

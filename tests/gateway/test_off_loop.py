@@ -12,10 +12,10 @@ from trimpoint.core.model.decision import DiscardPolicy, Policy
 from trimpoint.core.model.ledger import Entry, Turn
 from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.core.views.inspection_view import inspection
-from trimpoint.gateway.commands.views.off_loop import off_loop
 from trimpoint.gateway.methods.extension.context_messages import message_list
 from trimpoint.journal.codec import lazy_list
 from trimpoint.journal.codec.lazy_list import LazyList
+from trimpoint.threads.off_loop import off_loop
 
 
 def message(role: str, text: str) -> bytes:

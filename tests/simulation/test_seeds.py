@@ -42,8 +42,8 @@ def ends_forgotten(patch: pytest.MonkeyPatch) -> None:
     """Drops the facts that the end of Codex makes true."""
     inner = ThreadWriter.submit
 
-    def submit(self: ThreadWriter, command: Any) -> Any:
-        return None if isinstance(command, AbandonOpenWork) else inner(self, command)
+    def submit(self: ThreadWriter, command: Any, *ahead: Any) -> Any:
+        return None if isinstance(command, AbandonOpenWork) else inner(self, command, *ahead)
 
     patch.setattr(ThreadWriter, "submit", submit)
 

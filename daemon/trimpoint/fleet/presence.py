@@ -4,7 +4,7 @@ A presence entry expires some seconds after the host stopped writing it. An over
 written when the thread has changed.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 import anyio
@@ -49,7 +49,7 @@ class Presence:
         self,
         host: Host,
         threads: Threads,
-        overview: Callable[[str], ThreadOverview | None],
+        overview: Callable[[str], Awaitable[ThreadOverview | None]],
         mirror: Mirror,
         now: Callable[[], str],
     ) -> None:
@@ -94,7 +94,7 @@ class Presence:
         while True:
             for thread_id in list(self._changed):
                 self._changed.pop(thread_id, None)
-                overview = self._overview(thread_id)
+                overview = await self._overview(thread_id)
                 if overview is None:
                     continue
                 subject = host.names.overview(host.name, token_of(thread_id))

@@ -59,9 +59,9 @@ class Fleet:
         self.mirror = Mirror(name, names, threads, BatchReader(section.content))
         overviews = ThreadOverviews(registry)
 
-        def overview(thread_id: str) -> ThreadOverview | None:
+        async def overview(thread_id: str) -> ThreadOverview | None:
             summary = registry.summaries.get(thread_id)
-            return None if summary is None else overviews.of(summary)
+            return None if summary is None else await overviews.of(summary)
 
         host = Host(name, names, section.content, _now())
         self._presence = Presence(host, threads, overview, self.mirror, _now)

@@ -118,7 +118,7 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
     picker = TurnPicker(registry, side.own_questions)
     in_order = threads.router.in_order
     typed = TypedCommands(side.clients, identity, slash, sessions, side.played, picker, in_order)
-    notices = TrimNotices(registry, side.clients, identity, side.played)
+    notices = TrimNotices(registry, side.clients, identity, side.played, tasks)
     LostCodexNotices(registry, side.clients)
     handlers = {
         **methods.handlers,

@@ -17,6 +17,7 @@ from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.threads.errors import CommandRefused
+from trimpoint.threads.off_loop import in_slices
 from trimpoint.threads.writing.writer import ThreadWriter
 
 ItemsByTurn = dict[str, TurnItems]
@@ -67,9 +68,9 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
     """
     complete: list[ev.AnyEvent] = []
     missing: list[Turn] = []
-    incomplete = [turn for turn in turns if _may_lack_items(turn)]
+    incomplete = [turn async for turn in in_slices(turns) if _may_lack_items(turn)]
     rollouts = await _in_rollouts(writer.state, incomplete)
-    for turn in incomplete:
+    async for turn in in_slices(incomplete):
         found = _items_in(rollouts, writer.state, turn)
         if turn.items_complete:
             if len(found.own) > len(turn.items) - turn.injected:
@@ -84,9 +85,10 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
     ]
     writer.record_facts(*complete)
     lost = [turn for turn in missing if turn.id not in in_journals]
-    return _lost(
-        sum(turn.injected_apart != [] or _has_activities(writer.state, turn) for turn in lost)
-    )
+    noted = 0
+    async for turn in in_slices(lost):
+        noted += turn.injected_apart != [] or _has_activities(writer.state, turn)
+    return _lost(noted)
 
 
 def _may_lack_items(turn: Turn) -> bool:
@@ -174,7 +176,7 @@ async def _in_rollouts(state: ThreadState, turns: Iterable[Turn]) -> dict[int, I
     thread, because a rollout may be as long as the conversation.
     """
     wanted: dict[int, set[str]] = {}
-    for turn in turns:
+    async for turn in in_slices(turns):
         wanted.setdefault(turn.generation, set()).add(turn.provider_turn_id or turn.id)
         wanted.setdefault(turn.first_generation, set()).add(turn.id)
     paths = {number: state.generations[number - 1].rollout_path for number in wanted}

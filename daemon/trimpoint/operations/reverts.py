@@ -28,6 +28,7 @@ from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import session_params
 from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.threads.errors import CommandRefused, JournalRefuses
+from trimpoint.threads.off_loop import off_loop
 from trimpoint.threads.worktrees import Restored, WorktreeRefuses, Worktrees
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -155,7 +156,8 @@ class RevertSteps:
         thread = await self._threads.start_hidden(writer, params)
         writer.record_facts(ev.RevertPrepared(operation.id, str(thread["id"])))
         await writer.flush()  # so that a filled thread is never forgotten
-        await self._threads.inject(str(thread["id"]), target_items(writer.state, target))
+        items = await off_loop(writer.state, lambda now: target_items(now, target))
+        await self._threads.inject(str(thread["id"]), items)
         prepared = await self._carried_over(writer, operation, thread, in_provider=False)
         return prepared._replace(not_carried=[*prepared.not_carried, *lost])
 

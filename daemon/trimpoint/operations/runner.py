@@ -41,6 +41,7 @@ from trimpoint.operations.reverts import RevertSteps
 from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.operations.session_uses import SessionUses
 from trimpoint.threads.errors import CommandRefused, JournalRefuses, ThreadError
+from trimpoint.threads.off_loop import off_loop
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.worktrees import WorktreeRefuses, Worktrees
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -366,7 +367,8 @@ class OperationRunner:
         previous = (
             writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
         )
-        await self._threads.inject(provider_id, bootstrap_items(writer.state, generation))
+        items = await off_loop(writer.state, lambda now: bootstrap_items(now, generation))
+        await self._threads.inject(provider_id, items)
         not_carried = await self._threads.inherit_state(writer, previous, provider_id)
         await self._ready(
             writer, operation, [*not_carried, *lost], ev.SessionReady(generation.number)

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import anyio.to_thread
 import msgspec
 from msgspec import Raw
-from trimpoint_protocol.lenient import as_dict, as_list
+from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.core.commands.trust import newly_trusted
 from trimpoint.core.context.context_size import overhead_tokens
@@ -14,6 +15,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
 from trimpoint.operations.history.adoption import (
+    OpenedThread,
     imported_turns,
     inherited_history,
     started_with,
@@ -31,6 +33,10 @@ from trimpoint.operations.provider.settings import (
 )
 from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writing.writer import ThreadWriter
+
+# They take some milliseconds.
+FACTS_AT_ONCE = 1_000
 
 
 async def begin_thread(
@@ -80,7 +86,7 @@ async def warn_of_trust(
 async def adopt_thread(
     registry: ThreadRegistry,
     threads: ProviderThreads,
-    raw: Raw,
+    opened: OpenedThread,
     params: dict[str, Any],
     origin: str,
     parent: ThreadState | None = None,
@@ -88,14 +94,13 @@ async def adopt_thread(
 ) -> None:
     """Records a thread that Codex has resumed or forked for a client, together with its turns.
 
-    `raw` is Codex's answer. `parent` is the thread of ours that it was forked from; the fork
+    `opened` is Codex's answer. `parent` is the thread of ours that it was forked from; the fork
     inherits the parent's earlier generations and launch request. Without a parent, the launch
     request is `launch`.
 
     :raises JournalRefuses: when the journal cannot be written.
     """
-    thread = thread_in(raw)
-    thread_id = str(thread["id"])
+    thread, thread_id = opened.thread, opened.id
     has_tools = parent is not None and has_agent_tools(parent.settings)
     whole = (
         {**await started_with(thread), **lasting(params)}
@@ -105,9 +110,9 @@ async def adopt_thread(
     settings = initial_settings(
         whole,
         _cwd(thread, params),
-        model_in_answer(raw),
+        _model_in(opened.members),
         agent_tools=has_tools,
-        answer=msgspec.json.decode(raw),
+        answer=opened.members,
     )
     inherited = inherited_history(parent, thread_id) if parent is not None else ()
     unknown_to_provider = tuple(
@@ -125,10 +130,27 @@ async def adopt_thread(
     writer = await registry.create(creation)
     threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number))
     if not writer.state.turns:
-        imported = await imported_turns(thread, as_list(thread.get("turns")), parent)
+        imported = await anyio.to_thread.run_sync(imported_turns, opened, parent)
         facts = (*inherited, *imported)
-        writer.record_facts(*(facts if parent is None else with_injected(facts, parent, params)))
-        await writer.flush()
+        await _record(
+            writer, list(facts if parent is None else with_injected(facts, parent, params))
+        )
+
+
+async def _record(writer: ThreadWriter, facts: list[ev.AnyEvent]) -> None:
+    """Records the facts about a thread's turns in slices of whole turns, so that other clients need
+    not wait. If the daemon is killed in between, the turns that are left are found when the thread
+    is loaded.
+    """
+    part: list[ev.AnyEvent] = []
+    for fact in facts:
+        part.append(fact)
+        if len(part) >= FACTS_AT_ONCE and isinstance(fact, ev.TurnCompleted):
+            writer.record_facts(*part)
+            await writer.flush()
+            part.clear()
+    writer.record_facts(*part)
+    await writer.flush()
 
 
 def _cwd(thread: dict[str, Any], params: dict[str, Any]) -> str:
@@ -174,5 +196,9 @@ def _creation(
 
 def model_in_answer(raw: Raw) -> str | None:
     """Returns the model in Codex's answer, or None."""
-    model = msgspec.json.decode(raw).get("model")
+    return _model_in(msgspec.json.decode(raw))
+
+
+def _model_in(answer: dict[str, Any]) -> str | None:
+    model = answer.get("model")
     return str(model) if model else None

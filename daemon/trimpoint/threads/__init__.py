@@ -4,6 +4,7 @@
 profile, sees of them. `writing` decides and appends for one thread, and records the person of
 `asked_by`; `idle` chooses the threads that leave memory. `catalogue` and `thread_index` list
 threads without opening them. `retention` removes expired threads, `activity` counts turns and
-operations, `worktrees` is the port to the files, `replacements` begins the thread of `/new`, `ids`
-makes ids, and `errors` has the errors.
+operations, `off_loop` computes views of long threads beside the event loop, `worktrees` is the port
+to the files, `replacements` begins the thread of `/new`, `ids` makes ids, and `errors` has the
+errors.
 """

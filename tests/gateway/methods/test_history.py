@@ -66,7 +66,7 @@ def test_a_turn_has_as_many_items_as_the_view_asks_for(view: str, types: list[st
 def test_a_turn_looks_as_codex_shows_it() -> None:
     conversation = started()
     conversation.turn("hello", "hi", status="completed")
-    turn = history.all_turns(conversation.state)[0]
+    turn = next(history.all_turns(conversation.state))
     assert turn["items"] == [
         {"type": "userMessage", "id": "turn-1/user/hello", "clientId": None, "content": [{"type": "text", "text": "hello", "text_elements": []}]},
         {
@@ -105,7 +105,7 @@ def test_an_item_that_was_kept_whole_is_shown_whole() -> None:
             turn_id, "p", "message", "user", "[image: u]", msgspec.json.encode(PROMPT_ITEM)
         )
     )
-    assert history.all_turns(conversation.state)[0]["items"][1] == PROMPT_ITEM
+    assert next(history.all_turns(conversation.state))["items"][1] == PROMPT_ITEM
 
 
 def test_items_come_oldest_first_with_their_turns() -> None:

@@ -17,6 +17,6 @@ async def test_a_thread_that_asks_before_its_first_prompt_is_on_the_disk_is_name
         started, prompt, _ = turn("T1")
         asked = ev.RequestOpened("q", "item/commandExecution/requestApproval")
         writer.record_facts(started, prompt, asked)
-        overview = ThreadOverviews(registry).of(registry.summaries[THREAD])
+        overview = await ThreadOverviews(registry).of(registry.summaries[THREAD])
         assert (overview.asks, overview.preview) == (asked.method, "hello")
         disk.free()

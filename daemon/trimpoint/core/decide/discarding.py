@@ -6,6 +6,7 @@ is carried out in full or refused in full.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from trimpoint_protocol import commands as wire
@@ -99,7 +100,7 @@ class CompressionPlan(NamedTuple):
 
 def total_tokens(units: Iterable[ContextSegment]) -> int:
     """Returns the sum of the estimated tokens of the segments."""
-    return sum(segment.tokens for segment in units)
+    return sum(map(attrgetter("tokens"), units))
 
 
 def discard(

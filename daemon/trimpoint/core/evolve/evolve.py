@@ -47,7 +47,7 @@ from trimpoint.core.evolve.usage_folds import (
     report_usage,
 )
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.ledger import Discard, Entry, Pin, TrimPoint, qualified_entry_id
+from trimpoint.core.model.ledger import Discard, Pin, TrimPoint, qualified_entry_id
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import MAX_RECEIPTS, Generation, Operation, Receipt, ThreadState
 from trimpoint.core.model.usage import begin_era
@@ -228,26 +228,21 @@ def _summarize(state: ThreadState, event: ev.ContextSummarized, at_ms: int) -> N
 
 
 def _discard(state: ThreadState, event: ev.ContextDiscarded | ev.ContextMasked, at_ms: int) -> None:
-    named = frozenset(event.entry_ids)
-    entries = {turn_id: _entries_named(state, turn_id, named) for turn_id, _ in event.items}
+    entries, messages = _entries_named(
+        state, [turn_id for turn_id, _ in event.items], event.entry_ids
+    )
     masked_ids, masks = (
         (event.masked_entry_ids, event.masks) if isinstance(event, ev.ContextMasked) else ((), ())
     )
-    masked = frozenset(masked_ids)
+    masked, _ = _entries_named(state, [turn_id for turn_id, _ in masks], masked_ids)
     state.discards.append(
         Discard(
             id=event.trim_point_id,
             created_at_ms=event.created_at_ms,
             entry_ids=event.entry_ids,
             positions=dict(event.items),
-            entries={
-                turn_id: tuple(entry.id for entry in of_turn)
-                for turn_id, of_turn in entries.items()
-            },
-            messages={
-                turn_id: sum(entry.kind == "message" for entry in of_turn)
-                for turn_id, of_turn in entries.items()
-            },
+            entries=entries,
+            messages=messages,
             generation=event.generation,
             trigger=event.trigger,
             est_tokens=event.est_tokens,
@@ -255,23 +250,36 @@ def _discard(state: ThreadState, event: ev.ContextDiscarded | ev.ContextMasked, 
             entry_index=len(state.entries),
             masked_entry_ids=masked_ids,
             masks={turn_id: dict(of_turn) for turn_id, of_turn in masks},
-            masked={
-                turn_id: tuple(entry.id for entry in _entries_named(state, turn_id, masked))
-                for turn_id, _ in masks
-            },
+            masked=masked,
         )
     )
     state.redoable = 0
 
 
-def _entries_named(state: ThreadState, turn_id: str, names: frozenset[str]) -> list[Entry]:
-    index = state.turn_index[turn_id]
-    entries = state.entries[state.turns[index].first_entry_index : state.entries_end(index)]
-    return [
-        entry
-        for entry in entries
-        if not names.isdisjoint((entry.id, qualified_entry_id(turn_id, entry.id)))
-    ]
+def _entries_named(
+    state: ThreadState, turn_ids: Iterable[str], entry_ids: Iterable[str]
+) -> tuple[dict[str, tuple[str, ...]], dict[str, int]]:
+    """Returns the ids of those entries of the turns that `entry_ids` name, and the number of
+    messages among them, by turn.
+
+    A discard may name all of a long thread, so little is called here for each entry.
+    """
+    names = frozenset(entry_ids)
+    qualified = {name for name in names if "#" in name}
+    ids: dict[str, list[str]] = {turn_id: [] for turn_id in turn_ids}
+    messages = dict.fromkeys(ids, 0)
+    if not ids:
+        return {}, {}
+    active = state.turns[state.active_from_turn :]
+    are_active = {turn.id for turn in active}.issuperset(ids)
+    for entry in state.entries[active[0].first_entry_index if active and are_active else 0 :]:
+        turn_id = entry.turn_id
+        if turn_id in ids and (
+            entry.id in names or (qualified and qualified_entry_id(turn_id, entry.id) in qualified)
+        ):
+            ids[turn_id].append(entry.id)
+            messages[turn_id] += entry.kind == "message"
+    return {turn_id: tuple(found) for turn_id, found in ids.items()}, messages
 
 
 def _pin(state: ThreadState, event: ev.ContextPinned, at_ms: int) -> None:

@@ -1,6 +1,7 @@
 """Applies the events of checkpoints and reverts to a thread's state."""
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import TypeVar
 
 import msgspec
@@ -66,7 +67,7 @@ def _of_ledger(state: ThreadState, by_turn: dict[str, _T]) -> dict[str, _T]:
 def count_active_messages(state: ThreadState) -> None:
     """Counts the messages of the active turns again, after a trim or a revert."""
     active = state.turns[state.active_from_turn :]
-    state.active_messages = sum(turn.message_count for turn in active)
+    state.active_messages = sum(map(attrgetter("message_count"), active))
     state.items_dropped_to = min(state.items_dropped_to, state.active_from_turn)
 
 
@@ -80,9 +81,13 @@ def _cut_ledger(state: ThreadState, first: int) -> None:
     state.usage.overhead_until = state.generation.number
     state.pins = placed_notes(state.pins, first)
     first_entry = state.turns[first].first_entry_index
-    for turn in state.turns[first:]:
-        state.message_count -= turn.message_count
-        del state.turn_index[turn.id]
+    gone = state.turns[first:]
+    state.message_count -= sum(map(attrgetter("message_count"), gone))
+    if first > len(gone):
+        for turn in gone:
+            del state.turn_index[turn.id]
+    else:  # what stays is less
+        state.turn_index = {turn.id: index for index, turn in enumerate(state.turns[:first])}
     reverted = {entry.id for entry in state.entries[first_entry:]}
     del state.turns[first:], state.entries[first_entry:]
     _forget_entries(state, reverted)
@@ -109,8 +114,6 @@ def _forget_entries(state: ThreadState, reverted: set[str]) -> None:
     """Removes entries from the index. An id is unique only within its turn, so an earlier active
     turn may have an entry with the same id, which then takes its place in the index.
     """
-    for entry_id in reverted:
-        state.entry_index.pop(entry_id, None)
     active_from = max(
         (
             point.entry_index
@@ -119,6 +122,15 @@ def _forget_entries(state: ThreadState, reverted: set[str]) -> None:
         ),
         default=0,
     )
+    if len(reverted) > len(state.entries):  # what stays is less
+        state.entry_index = {
+            entry.id: index
+            for index, entry in enumerate(state.entries)
+            if index >= active_from or entry.id not in reverted
+        }
+        return
+    for entry_id in reverted:
+        state.entry_index.pop(entry_id, None)
     for index, entry in enumerate(state.entries[active_from:], active_from):
         if entry.id in reverted:
             state.entry_index[entry.id] = index
@@ -304,14 +316,15 @@ def _restore_undone(state: ThreadState, past: UndoState) -> None:
     state.injected_before_next = past.injected_before_next
     state.pins = placed_notes(state.pins, past.kept_turns, past.note_places)
     shift = len(state.entries) - past.kept_entries
-    for turn in past.turns:
+    for turn in past.turns if shift else ():
         turn.first_entry_index += shift
-        state.turn_index[turn.id] = len(state.turns)
-        state.turns.append(turn)
-        state.message_count += turn.message_count
-    for entry in past.entries:
-        state.entry_index[entry.id] = len(state.entries)
-        state.entries.append(entry)
+    state.message_count += sum(map(attrgetter("message_count"), past.turns))
+    count = len(state.turns)
+    state.turn_index.update({turn.id: at for at, turn in enumerate(past.turns, count)})
+    state.turns.extend(past.turns)
+    count = len(state.entries)
+    state.entry_index.update({entry.id: at for at, entry in enumerate(past.entries, count)})
+    state.entries.extend(past.entries)
     stayed = {point.id: point for point in state.trim_points}
     state.trim_points = [stayed.get(point.id, point) for point in past.trim_points]
     state.discards = past.discards

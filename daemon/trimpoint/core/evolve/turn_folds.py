@@ -88,13 +88,19 @@ def _file_late_entry(state: ThreadState, entry: Entry, turn_index: int) -> None:
 
 
 def record_items(state: ThreadState, event: ev.ContextItemsRecorded, at_ms: int) -> None:
-    """Appends raw items to the turn, or replaces its items by those of the rollout."""
-    turn = state.turns[state.turn_index[event.turn_id]]
+    """Appends raw items to the turn, or replaces its items by those of the rollout. The list of a
+    turn that is not the newest is never changed, because copies of the state share it.
+    """
+    index = state.turn_index[event.turn_id]
+    turn = state.turns[index]
     if event.source == "rollout":
-        turn.items[turn.earlier_items :], turn.items_complete = event.items, True
+        turn.items, turn.items_complete = [*turn.items[: turn.earlier_items], *event.items], True
         turn.injected, turn.injected_apart = event.injected, []
     else:
-        turn.items.extend(event.items)
+        if index == len(state.turns) - 1:
+            turn.items.extend(event.items)
+        else:
+            turn.items = [*turn.items, *event.items]
         turn.injected += event.injected
         weigh_injected(state, event.items)
 

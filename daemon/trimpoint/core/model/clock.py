@@ -1,6 +1,7 @@
 """Formats timestamps. The journal stores milliseconds since the epoch; clients read RFC 3339."""
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 
 def rfc3339(at_ms: int) -> str:
@@ -8,5 +9,10 @@ def rfc3339(at_ms: int) -> str:
     such as `2026-01-31T09:05:00.250Z`.
     """
     seconds, milliseconds = divmod(at_ms, 1000)
-    at = datetime.fromtimestamp(seconds, UTC).replace(microsecond=1000 * milliseconds)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"{_whole_second(seconds)}.{milliseconds:03}Z"
+
+
+@lru_cache(maxsize=1024)
+def _whole_second(seconds: int) -> str:
+    # What happened at one time is asked for together.
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -134,6 +134,13 @@ class UndoState(msgspec.Struct):
     note_places: dict[str, int] = {}
     compacted_behind: dict[str, int] = {}
 
+    def entries_of(self, turn: Turn) -> list[Entry]:
+        """Returns the entries of a turn that the revert removed; empty for any other turn."""
+        start = end = turn.first_entry_index - self.kept_entries
+        while start >= 0 and end < len(self.entries) and self.entries[end].turn_id == turn.id:
+            end += 1
+        return self.entries[start:end]
+
 
 class Operation(msgspec.Struct):
     """The operation that is open or ended last. `failed_turn_id` is the turn that an overflow
@@ -328,8 +335,7 @@ class ThreadState(msgspec.Struct):
         index = self.turn_index.get(turn.id)
         if index is not None:
             return list(self.entries[turn.first_entry_index : self.entries_end(index)])
-        past = self.undo_state.entries if self.undo_state is not None else []
-        return [entry for entry in past if entry.turn_id == turn.id]
+        return [] if self.undo_state is None else self.undo_state.entries_of(turn)
 
     @property
     def recovering_turn_id(self) -> str | None:

@@ -1,15 +1,21 @@
 """Renders the plan of `/compress` for a person and for a program."""
 
 from itertools import groupby
+from typing import NamedTuple
 
-from trimpoint_protocol.methods import CompressionClass, CompressionPreview
+from trimpoint_protocol.methods import CompressionClass, CompressionPreview, TokenChange
 
 from trimpoint.core.context.segment_kinds import SegmentKind
 from trimpoint.core.decide.discarding import (
     PRIORITY,
     CompressionPlan,
+    nothing_to_discard,
+    plan_compression,
     total_tokens,
 )
+from trimpoint.core.model.decision import Policy, Rejected
+from trimpoint.core.model.state import ThreadState
+from trimpoint.core.views.trim_outcome import change_by_discard
 
 _CLASSES: dict[SegmentKind, str] = {
     SegmentKind.CONTEXT_TOOL: "listings of the context",
@@ -22,6 +28,35 @@ _CLASSES: dict[SegmentKind, str] = {
 }
 
 _MASKED = "old output, one line in its place"
+
+
+class RefusedCompression(NamedTuple):
+    """A `/compress` that would discard nothing, and why."""
+
+    preview: CompressionPreview
+    refusal: Rejected
+
+
+class RehearsedCompression(NamedTuple):
+    """What `/compress` would do, and what would become of the context's size."""
+
+    preview: CompressionPreview
+    text: str
+    change: TokenChange
+
+
+def rehearsed(
+    state: ThreadState, target: int | None, policy: Policy, *, only_discard: bool
+) -> RehearsedCompression | RefusedCompression | Rejected:
+    """Returns what `/compress` would do, or the rejection if nothing can be discarded at all."""
+    plan = plan_compression(state, target, policy.discard, only_discard=only_discard)
+    if isinstance(plan, Rejected):
+        return plan
+    preview = compression_preview(plan)
+    if not plan.chosen and not plan.masks:
+        return RefusedCompression(preview, nothing_to_discard(plan))
+    change = change_by_discard(state, plan.freed_tokens, policy)
+    return RehearsedCompression(preview, preview_text(plan), change)
 
 
 def compression_preview(plan: CompressionPlan) -> CompressionPreview:

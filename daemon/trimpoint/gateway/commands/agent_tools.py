@@ -9,6 +9,7 @@ in memory only, because a daemon that dies with them has ended the turn too.
 
 from typing import Any
 
+import anyio
 import msgspec
 import structlog
 from anyio.abc import TaskGroup
@@ -31,6 +32,7 @@ from trimpoint.operations.provider.settings import has_agent_tools
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused, ThreadError
 from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.off_loop import off_loop
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -75,6 +77,7 @@ class AgentTools:
         self._starts = starts
         self._chosen: dict[str, _Chosen] = {}
         self._answering: set[bytes] = set()
+        self._choosing = anyio.Lock()
         self._tasks = tasks
         registry.subscribe(self._on_record)
         registry.keep_in_memory(self.is_in_use)
@@ -122,7 +125,8 @@ class AgentTools:
             if call.tool in history_tools.NAMES:
                 return await self._history.answer(writer, call.tool, call.arguments)
             await self._sessions.complete_context(writer)
-            return self._list_or_choose(writer, call)
+            async with self._choosing:  # two calls at once would not see each other's choice
+                return await self._list_or_choose(writer, call)
         except Exception:  # an agent that gets no answer would wait for ever
             log.exception("tool_broke", thread_id=writer.thread_id, tool=call.tool)
             return tools.Answer(
@@ -130,12 +134,15 @@ class AgentTools:
                 success=False,
             )
 
-    def _list_or_choose(self, writer: ThreadWriter, call: _Call) -> tools.Answer:
+    async def _list_or_choose(self, writer: ThreadWriter, call: _Call) -> tools.Answer:
         chosen = self._chosen.get(writer.thread_id)
         names = chosen.names if chosen is not None else []
+        policy = self._registry.policy.discard
         if call.tool == tools.GET_MESSAGES:
-            return tools.listing(writer.state, self._registry.policy.discard, names)
-        choice = tools.choose(writer.state, self._registry.policy.discard, names, call.arguments)
+            return await off_loop(writer.state, lambda now: tools.listing(now, policy, names))
+        choice = await off_loop(
+            writer.state, lambda now: tools.choose(now, policy, names, call.arguments)
+        )
         if choice.names:
             self._chosen[writer.thread_id] = _Chosen(
                 [*names, *choice.names], writer.state.running_turn_id
@@ -185,7 +192,10 @@ class AgentTools:
         """Discards the chosen messages, and returns a text about it for the agent, or None if a
         turn is running and the discard has to wait for its end.
         """
-        while names := tools.to_discard(writer.state, self._registry.policy.discard, chosen.names):
+        policy, wanted = self._registry.policy.discard, chosen.names
+        while names := await off_loop(
+            writer.state, lambda now: tools.to_discard(now, policy, wanted)
+        ):
             command = DiscardContext(
                 command_id=new_uuid7(), thread_id=writer.thread_id, entry_ids=names, trigger="agent"
             )

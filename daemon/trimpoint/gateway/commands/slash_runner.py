@@ -24,18 +24,17 @@ from trimpoint.core.context.context_size import ContextSize, window_of
 from trimpoint.core.context.cost import cache_of, with_cost
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.decider import decide
-from trimpoint.core.decide.discarding import nothing_to_discard, plan_compression, total_tokens
+from trimpoint.core.decide.discarding import total_tokens
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Rejected
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import ModelCall, model_in
-from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
+from trimpoint.core.views.compression_text import RefusedCompression, rehearsed, remaining_text
 from trimpoint.core.views.outcome_text import operation_said
 from trimpoint.core.views.pins_view import pin_names, pins_weight
 from trimpoint.core.views.trim_outcome import (
     Planned,
-    change_by_discard,
     planned_change,
     planned_text,
     token_change,
@@ -54,11 +53,11 @@ from trimpoint.gateway.commands.slash_outcomes import (
 from trimpoint.gateway.commands.views.context_inspections import ContextInspections
 from trimpoint.gateway.commands.views.folder_trusts import FolderTrusts
 from trimpoint.gateway.commands.views.history_searches import HistorySearches
-from trimpoint.gateway.commands.views.off_loop import off_loop, size_of
 from trimpoint.gateway.commands.views.revert_previews import RevertPreviews
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.off_loop import off_loop, size_of
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.receipts import CommandResult
 from trimpoint.threads.writing.sequencer import new_stamp, now_ms
@@ -217,12 +216,12 @@ class SlashRunner:
         """Returns what a command would do, without writing anything to the journal."""
         writer = await self._registry.thread(request.thread_id)
         await self._sessions.complete_context(writer)
-        decision = decide(writer.state, request, new_stamp(), self._registry.policy)
+        policy, stamp = self._registry.policy, new_stamp()
+        decision = await off_loop(writer.state, lambda now: decide(now, request, stamp, policy))
         if isinstance(decision, Rejected):
             return with_members(refused_outcome(command, CommandRefused(*decision)), dry_run=True)
         if isinstance(request, UndoTrim):
             await self._sessions.complete_undone(writer, redo=request.redo)
-        policy = self._registry.policy
         change = await off_loop(writer.state, lambda now: planned_change(now, request, policy))
         return outcome(
             command,
@@ -238,24 +237,21 @@ class SlashRunner:
         """
         writer = await self._registry.thread(thread_id)
         await self._sessions.complete_context(writer)
-        plan = await off_loop(
+        policy = self._registry.policy
+        shown = await off_loop(
             writer.state,
-            lambda now: plan_compression(
-                now, parsed.target, self._registry.policy.discard, only_discard=parsed.discard
-            ),
+            lambda now: rehearsed(now, parsed.target, policy, only_discard=parsed.discard),
         )
-        if isinstance(plan, Rejected):
-            return refused_outcome(parsed.command, CommandRefused(*plan))
-        preview = compression_preview(plan)
-        if not plan.chosen and not plan.masks:
-            refusal = refused_outcome(parsed.command, CommandRefused(*nothing_to_discard(plan)))
-            return with_members(refusal, compression=preview, dry_run=True)
-        change = change_by_discard(writer.state, plan.freed_tokens, self._registry.policy)
+        if isinstance(shown, Rejected):
+            return refused_outcome(parsed.command, CommandRefused(*shown))
+        if isinstance(shown, RefusedCompression):
+            refusal = refused_outcome(parsed.command, CommandRefused(*shown.refusal))
+            return with_members(refusal, compression=shown.preview, dry_run=True)
         return outcome(
             parsed.command,
-            preview_text(plan),
-            compression=preview,
-            tokens=self._with_cost(change, writer.state, writer.state.usage.last_call),
+            shown.text,
+            compression=shown.preview,
+            tokens=self._with_cost(shown.change, writer.state, writer.state.usage.last_call),
             dry_run=True,
         )
 

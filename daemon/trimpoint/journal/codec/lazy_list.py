@@ -83,6 +83,9 @@ class LazyList(MutableSequence[T]):
     def append(self, value: T) -> None:
         self._materialized.append(value)
 
+    def extend(self, values: Iterable[T]) -> None:
+        self._materialized.extend(values)
+
     def packed_chunks(self) -> Iterator[Buffer]:
         """Yields all chunks in the form that `pack_list` yields; chunks that were never read are
         unchanged.

@@ -31,6 +31,7 @@ from trimpoint.operations.provider.provider_threads import (
 )
 from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.operations.session_uses import SessionUses
+from trimpoint.threads.off_loop import off_loop
 from trimpoint.threads.writing.writer import ThreadWriter
 
 
@@ -130,7 +131,8 @@ class CompactionSteps:
         removed from it. So if turns are kept, another thread gets its items, without the prompts
         that the kept turns repeat.
         """
-        kept = items_beside(writer.state, operation.compaction_keep)
+        keep = operation.compaction_keep
+        kept = await off_loop(writer.state, lambda now: items_beside(now, keep))
         if not kept:
             return compacted
         held = await sealed_context(compacted.path, kept)

@@ -6,10 +6,11 @@ which Codex does not know.
 
 from collections.abc import Container, Iterable, Iterator
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import msgspec
+from msgspec import Raw
 from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.codex.history.rollout import (
@@ -31,22 +32,48 @@ from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.state import Generation, ThreadState
 
 
-async def imported_turns(
-    thread: dict[str, Any], turns: list[dict[str, Any]], parent: ThreadState | None = None
-) -> tuple[ev.AnyEvent, ...]:
-    """Returns the facts about `turns` (Codex's display form, oldest first), with the raw items of
-    the thread's rollout.
+class OpenedThread(NamedTuple):
+    """Codex's answer to a request that opens a thread: its `members` and those of the `thread`,
+    without the thread's `turns`, each of which is JSON.
+    """
+
+    members: dict[str, Any]
+    thread: dict[str, Any]
+    turns: list[Raw]
+
+    @property
+    def id(self) -> str:
+        """Returns Codex's id of the thread."""
+        return str(self.thread["id"])
+
+
+def opened_thread(answer: Raw) -> OpenedThread:
+    """Reads an answer of Codex, which may have many turns: call it in a thread."""
+    members = msgspec.json.decode(answer, type=dict[str, Raw])
+    thread = msgspec.json.decode(members.pop("thread"), type=dict[str, Raw])
+    turns = thread.pop("turns", Raw(b"null"))
+    return OpenedThread(
+        {name: msgspec.json.decode(member) for name, member in members.items()},
+        {name: msgspec.json.decode(member) for name, member in thread.items()},
+        msgspec.json.decode(turns, type=list[Raw] | None) or [],
+    )
+
+
+def imported_turns(opened: OpenedThread, parent: ThreadState | None = None) -> list[ev.AnyEvent]:
+    """Returns the facts about the turns (Codex's display form, oldest first), with the raw items of
+    the thread's rollout. It takes long: call it in a thread.
 
     A turn of `parent` that was repeated after an overflow is taken from the parent, because Codex
     knows only a part of it.
     """
-    path = thread.get("path")
-    lines = await anyio.to_thread.run_sync(conversation_lines, str(path)) if path else []
+    path = opened.thread.get("path")
+    lines = conversation_lines(str(path)) if path else []
     items = items_by_turn(lines)
     facts: list[ev.AnyEvent] = []
     before: str | None = None
     if parent is None and (injected := injected_before_turns(lines)):
         facts.append(ev.ItemsInjected(tuple(injected)))
+    turns: list[dict[str, Any]] = [msgspec.json.decode(turn) for turn in opened.turns]
     turn_ids = {str(turn["id"]) for turn in turns}
     for turn in turns:
         turn_id = str(turn["id"])
@@ -60,7 +87,7 @@ async def imported_turns(
         else:
             facts.extend(_adopted_turn(turn, items.get(turn_id, NO_ITEMS)))
         before = turn_id
-    return tuple(facts)
+    return facts
 
 
 async def started_with(thread: dict[str, Any]) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from trimpoint.operations.history.adoption import (
     only_compacts,
     turn_facts,
 )
+from trimpoint.threads.off_loop import off_loop
 
 log = structlog.get_logger()
 
@@ -129,7 +130,7 @@ async def _injected_elsewhere(
         return ()
     if _shows_all_items(state, generation):
         found = await anyio.to_thread.run_sync(_injected_before, generation.rollout_path)
-        known = conversation_items(state)
+        known = await off_loop(state, conversation_items)
     elif last is not None and _ended_in(last, generation) and not state.injected_before_next:
         found = await anyio.to_thread.run_sync(
             _injected_after, generation.rollout_path, last.provider_turn_id or last.id

@@ -16,7 +16,7 @@ import anyio
 import structlog
 from trimpoint_protocol import commands as wire
 
-from trimpoint.core.decide.decider import AnyCommand, decide
+from trimpoint.core.decide.decider import AnyCommand
 from trimpoint.core.evolve.evolve import apply
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -27,6 +27,7 @@ from trimpoint.journal.errors import JournalError, JournalWriteError
 from trimpoint.journal.port import Journal, StateStore
 from trimpoint.threads.asked_by import ASKED_BY
 from trimpoint.threads.errors import CommandRefused, JournalRefuses, journal_read_only
+from trimpoint.threads.writing.deciding_ahead import Ahead, decided, decided_ahead
 from trimpoint.threads.writing.loading import TurnsRead, load, read_turns, write_snapshot
 from trimpoint.threads.writing.receipts import CommandResult, fingerprint_of, stored_answer
 from trimpoint.threads.writing.recent_records import RecentRecords
@@ -130,16 +131,17 @@ class ThreadWriter:
         """Returns the number of durable bytes in the journal."""
         return self._journal.size_bytes
 
-    def submit(self, command: AnyCommand) -> ev.Record | Rejected:
+    def submit(self, command: AnyCommand, ahead: Ahead | None = None) -> ev.Record | Rejected:
         """Decides a command and appends the events, without waiting for the disk. Returns the
-        record, which has no events if there were none to append, or the rejection.
+        record, which has no events if there were none to append, or the rejection. A decision that
+        was made `ahead` counts if nothing has changed since.
 
         :raises JournalRefuses: when the journal cannot be written; a fact is kept and appended
             later (`ExternalFact`).
         :raises CommandIdConflict: when a client's command id was used before with other arguments.
         """
         try:
-            return self._submit(command)
+            return self._submit(command, ahead)
         except JournalRefuses:
             fact = as_fact(command)
             if fact is not None and self.read_only is None:
@@ -157,7 +159,8 @@ class ThreadWriter:
         """
         with contextlib.suppress(JournalRefuses):  # then `submit` raises too, and keeps a fact
             await self._recover()
-        outcome = self.submit(command)
+        ahead = await decided_ahead(lambda: self.state, command, self._deps)
+        outcome = self.submit(command, ahead)
         await self.flush()
         if isinstance(outcome, Rejected):
             raise CommandRefused(*outcome)
@@ -244,24 +247,23 @@ class ThreadWriter:
         """
         return self._journal.failure is None and not self._stale and not self._unwritten_facts
 
-    def _submit(self, command: AnyCommand) -> ev.Record | Rejected:
+    def _submit(self, command: AnyCommand, ahead: Ahead | None) -> ev.Record | Rejected:
         if not self._is_consistent:
             raise JournalRefuses(str(self._journal.failure or UNWRITTEN))
         if not isinstance(command, wire.ClientCommand):
-            return self._decide(command, None, b"")
+            return self._decide(command, None, b"", None)
         fingerprint = fingerprint_of(command)
         receipt = self.state.receipts.get(command.command_id)
         if receipt is not None:
             return stored_answer(command.command_id, receipt, fingerprint)
-        return self._decide(command, command.command_id, fingerprint)
+        return self._decide(command, command.command_id, fingerprint, ahead)
 
     def _decide(
-        self, command: AnyCommand, command_id: str | None, fingerprint: bytes
+        self, command: AnyCommand, command_id: str | None, fingerprint: bytes, ahead: Ahead | None
     ) -> ev.Record | Rejected:
         if self.read_only is not None:
             raise journal_read_only(self.read_only)
-        stamp = self._deps.stamp()
-        decision = decide(self.state, command, stamp, self._deps.policy)
+        stamp, decision = decided(ahead, self.state, command, self._deps)
         if isinstance(decision, Rejected):
             if command_id is not None and self.state.exists:
                 note = Accepted((ev.CommandRejected(decision.reason, decision.message),))

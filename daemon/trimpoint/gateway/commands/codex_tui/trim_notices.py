@@ -5,11 +5,14 @@ Codex reports a context size with each model call, and does not know of trims, s
 meter would keep the old size.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import msgspec
+from anyio.abc import TaskGroup
 
+from trimpoint.background import spawn
 from trimpoint.core.commands.revert import UNDO_REVERT
 from trimpoint.core.context.context_size import context_size, window_of
 from trimpoint.core.model import events as ev
@@ -27,6 +30,7 @@ from trimpoint.gateway.session.codex_tui import (
 )
 from trimpoint.gateway.session.played_turns import PlayedTurns
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
+from trimpoint.threads.off_loop import must_weigh, size_of
 from trimpoint.threads.registry import ThreadRegistry
 
 USAGE = "thread/tokenUsage/updated"
@@ -40,8 +44,14 @@ class TrimNotices:
     """Notifies clients after trims. Commands in `played` already show their own message."""
 
     def __init__(
-        self, registry: ThreadRegistry, clients: Clients, identity: Identity, played: PlayedTurns
+        self,
+        registry: ThreadRegistry,
+        clients: Clients,
+        identity: Identity,
+        played: PlayedTurns,
+        tasks: TaskGroup,
     ) -> None:
+        self._tasks = tasks
         self._registry = registry
         self._clients = clients
         self._identity = identity
@@ -84,16 +94,31 @@ class TrimNotices:
         may not have seen.
         """
         if len(state.generations) > 1 and state.turns:
-            Delivery(USAGE, partial(self._usage_message, state)).to([client])
+            self._tell_usage(state, lambda usage: Delivery(USAGE, usage).to([client]))
         if is_codex_tui(client) and (last := _newest_revert(state)) is not None:
             send_lone_message([client], state.id, _notice(last))
 
     def _send_usage(self, state: ThreadState) -> None:
         if state.turns:
-            self._clients.broadcast(state.id, USAGE, partial(self._usage_message, state))
+            self._tell_usage(state, lambda usage: self._clients.broadcast(state.id, USAGE, usage))
 
-    def _usage_message(self, state: ThreadState) -> bytes:
-        params = _usage(state, context_size(state, self._registry.policy).used, self._window(state))
+    def _tell_usage(self, state: ThreadState, tell: Callable[[Callable[[], bytes]], None]) -> None:
+        """Tells the size of the context at once, or soon if it has to be weighed first."""
+        if must_weigh(state):
+            spawn(self._tasks, self._tell_weighed, state, tell)
+        else:
+            used = context_size(state, self._registry.policy).used
+            tell(partial(self._usage_message, state, used))
+
+    async def _tell_weighed(
+        self, state: ThreadState, tell: Callable[[Callable[[], bytes]], None]
+    ) -> None:
+        used = (await size_of(state, self._registry.policy)).used
+        if must_weigh(state):  # else Codex itself has told its clients meanwhile
+            tell(partial(self._usage_message, state, used))
+
+    def _usage_message(self, state: ThreadState, used: int) -> bytes:
+        params = _usage(state, used, self._window(state))
         return msgspec.json.encode({"method": USAGE, "params": params})
 
     def _window(self, state: ThreadState) -> int | None:

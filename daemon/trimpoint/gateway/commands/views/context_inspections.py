@@ -23,9 +23,9 @@ from trimpoint.core.model.usage import model_in
 from trimpoint.core.views.advice import trim_advice
 from trimpoint.core.views.inspection_view import inspection, inspection_text
 from trimpoint.gateway.commands.slash_outcomes import outcome
-from trimpoint.gateway.commands.views.off_loop import off_loop
 from trimpoint.gateway.session.requests.dispatch import Call, Handler
 from trimpoint.operations.sessions import Sessions
+from trimpoint.threads.off_loop import off_loop
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.sequencer import now_ms
 from trimpoint.threads.writing.writer import ThreadWriter

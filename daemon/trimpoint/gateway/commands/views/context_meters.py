@@ -26,8 +26,8 @@ from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import UsageTotals
 from trimpoint.core.views.meter import context_status, status_of
-from trimpoint.gateway.commands.views.off_loop import must_weigh, weighed
 from trimpoint.gateway.session.clients import Clients, Delivery
+from trimpoint.threads.off_loop import must_weigh, weighed
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
 

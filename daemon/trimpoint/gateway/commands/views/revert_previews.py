@@ -22,6 +22,7 @@ from trimpoint.operations.messages import previewed_message
 from trimpoint.operations.phases import complete_context
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.off_loop import off_loop
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.worktrees import Preview, WorktreeRefuses, Worktrees
 from trimpoint.threads.writing.sequencer import new_stamp
@@ -79,7 +80,7 @@ class RevertPreviews:
             await complete_context(writer, target.active)
         state, policy = writer.state, self._registry.policy
         change = with_cost(
-            planned_revert_change(state, reverting, policy),
+            await off_loop(state, lambda now: planned_revert_change(now, reverting, policy)),
             state.usage.last_call,
             cache_of(state.settings, policy),
             stamp.now_ms,

@@ -8,9 +8,9 @@ from trimpoint.core.context.segments import ContextSegment, context_segments
 from trimpoint.core.decide.discarding import discard_refusal, total_tokens
 from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.core.model.state import ThreadState
-from trimpoint.gateway.commands.views.off_loop import off_loop
 from trimpoint.gateway.session.requests.dispatch import Call, Handler
 from trimpoint.operations.sessions import Sessions
+from trimpoint.threads.off_loop import off_loop
 from trimpoint.threads.registry import ThreadRegistry
 
 

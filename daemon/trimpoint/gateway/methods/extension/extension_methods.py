@@ -35,8 +35,12 @@ from trimpoint.gateway.session.live_items import LiveItems
 from trimpoint.gateway.session.requests.dispatch import Call, Handler
 from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.operations.sessions import Sessions
+from trimpoint.threads.off_loop import off_loop
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
+
+# After so many snapshots that were outdated before they were made, one is made at once.
+SNAPSHOT_ATTEMPTS = 3
 
 
 class HandlerDeps(NamedTuple):
@@ -127,13 +131,15 @@ class ExtensionHandlers:
             await writer.flush()
         context = await self._deps.meters.status_of(writer)
         is_replayed = self._missed(writer, params) is not None
+        window = None if params.turns is None else TurnWindow(params.turns)
+        shown = None if is_replayed else await self._snapshot_of(writer, window, context)
         # A snapshot is of the state, which may be ahead of what is durable.
-        sequence = writer.durable_sequence if is_replayed else writer.state.sequence
+        sequence = writer.durable_sequence if shown is None else shown.sequence
 
         def then() -> None:
             # Everything that became durable before this moment is sent here, and everything later
             # by the subscription that begins here: nothing is missed, and nothing comes twice.
-            cursor = (params.after_sequence or 0) if is_replayed else sequence
+            cursor = (params.after_sequence or 0) if shown is None else sequence
             for record in writer.durable_since(cursor) or ():
                 for envelope in envelopes(writer.state, record):
                     if envelope.sequence > cursor:
@@ -144,26 +150,37 @@ class ExtensionHandlers:
             call.client.notify("orchestration/synchronized", marker)
 
         call.after.append(then)
-        if is_replayed:
-            return m.SubscribeResult(
-                mode="replay",
-                thread=None,
-                sequence=sequence,
-                live=self._deps.live.of(params.thread_id),
-            )
-        window = None if params.turns is None else TurnWindow(params.turns)
         return m.SubscribeResult(
-            mode="snapshot",
-            thread=self._read_model(writer, window, context),
+            mode="replay" if shown is None else "snapshot",
+            thread=shown,
             sequence=sequence,
             live=self._deps.live.of(params.thread_id),
         )
 
-    def _read_model(
+    async def _snapshot_of(
         self, writer: ThreadWriter, window: TurnWindow | None, context: ContextStatus
     ) -> OrchestrationThread:
-        policy = self._registry.policy
-        return read_model(writer.state, policy, writer.read_only, window, context)
+        """Returns a snapshot that the records in memory continue."""
+        for _ in range(SNAPSHOT_ATTEMPTS):
+            shown = await self._read_model(writer, window, context)
+            if (
+                shown.sequence >= writer.durable_sequence
+                or writer.durable_since(shown.sequence) is not None
+            ):
+                return shown
+        return read_model(writer.state, self._registry.policy, writer.read_only, window, context)
+
+    async def _read_model(
+        self, writer: ThreadWriter, window: TurnWindow | None, context: ContextStatus
+    ) -> OrchestrationThread:
+        policy, read_only = self._registry.policy, writer.read_only
+        if window is not None:
+            return read_model(writer.state, policy, read_only, window, context)
+        return await off_loop(
+            writer.state,
+            lambda now: read_model(now, policy, read_only, None, context),
+            with_checkpoints=True,
+        )
 
     def _missed(self, writer: ThreadWriter, params: m.SubscribeParams) -> list[Record] | None:
         """Returns the records after the client's cursor, or None if there is no cursor or a replay
@@ -191,7 +208,9 @@ class ExtensionHandlers:
             writer = await self._registry.thread(self._registry.stable_id(params.thread_id))
             window = None if params.turns is None else TurnWindow(params.turns, params.before_turn)
             return m.SnapshotResult(
-                thread=self._read_model(writer, window, await self._deps.meters.status_of(writer)),
+                thread=await self._read_model(
+                    writer, window, await self._deps.meters.status_of(writer)
+                ),
                 threads=[],
                 clients=len(self._deps.clients.subscribers(writer.thread_id)),
                 live=self._deps.live.of(writer.thread_id),
@@ -200,7 +219,7 @@ class ExtensionHandlers:
             self._registry.summaries.values(), key=lambda summary: -summary.updated_at_ms
         )
         return m.SnapshotResult(
-            thread=None, threads=[self._overviews.of(summary) for summary in summaries]
+            thread=None, threads=[await self._overviews.of(summary) for summary in summaries]
         )
 
     async def _timeline(self, call: Call, params: m.TimelineParams) -> m.TimelinePage:

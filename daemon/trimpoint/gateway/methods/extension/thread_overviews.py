@@ -9,7 +9,9 @@ from trimpoint.core.model.decision import asks, busy
 from trimpoint.core.model.usage import UsageTotals
 from trimpoint.core.views.meter import context_status, status_of
 from trimpoint.threads.catalogue import ThreadSummary, first_prompt
+from trimpoint.threads.off_loop import must_weigh, off_loop
 from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writing.writer import ThreadWriter
 
 
 class ThreadOverviews:
@@ -17,8 +19,9 @@ class ThreadOverviews:
 
     def __init__(self, registry: ThreadRegistry) -> None:
         self._registry = registry
+        self._weighed: dict[str, tuple[int, ContextStatus]] = {}
 
-    def of(self, summary: ThreadSummary) -> m.ThreadOverview:
+    async def of(self, summary: ThreadSummary) -> m.ThreadOverview:
         """Returns a thread's overview. Values that only an open thread has are null for other
         threads.
         """
@@ -35,7 +38,7 @@ class ThreadOverviews:
             generation=len(summary.provider_thread_ids),
             loaded=writer is not None,
             busy=None if block is None else f"{block.kind}: {block.detail}",
-            context=self._meter(summary),
+            context=await self._meter(summary),
             # The summary is as old as the disk, and the other members are not.
             preview=summary.preview or ("" if writer is None else first_prompt(writer.state)),
             turns=size.turns if size is not None else None,
@@ -45,14 +48,15 @@ class ThreadOverviews:
             asks=asks(writer.state) if writer is not None else None,
         )
 
-    def _meter(self, summary: ThreadSummary) -> ContextStatus | None:
+    async def _meter(self, summary: ThreadSummary) -> ContextStatus | None:
         writer, size, policy = (
             self._registry.loaded(summary.thread_id),
             summary.size,
             self._registry.policy,
         )
         if writer is not None:
-            return context_status(writer.state, policy)
+            return await self._status(writer)
+        self._weighed.pop(summary.thread_id, None)
         if size is None or size.used_tokens is None:
             return None
         note = LAST_KNOWN if size.used_is_estimate else None
@@ -60,3 +64,18 @@ class ThreadOverviews:
         return status_of(
             summary.thread_id, UsageTotals(window=size.window_tokens), None, fill, policy
         )
+
+    async def _status(self, writer: ThreadWriter) -> ContextStatus:
+        """Returns the meter of a loaded thread. An overview is asked for often, so a long context
+        is weighed once for each state of its thread.
+        """
+        state, policy = writer.state, self._registry.policy
+        if not must_weigh(state):
+            self._weighed.pop(state.id, None)
+            return context_status(state, policy)
+        number = state.thread_sequence
+        known, status = self._weighed.get(state.id, (0, None))
+        if status is None or known != number:
+            status = await off_loop(state, lambda now: context_status(now, policy))
+            self._weighed[state.id] = (number, status)
+        return status

@@ -6,6 +6,7 @@ Codex's `thread/turns/list` and `thread/items/list` (measured: 0.163). A cursor 
 ledger, so that new turns do not shift pages.
 """
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -49,10 +50,10 @@ class _ItemsReadParams(msgspec.Struct, rename="camel"):
     item_ids: list[str]
 
 
-def all_turns(state: ThreadState) -> list[dict[str, Any]]:
-    """Returns every turn with its items, oldest first."""
+def all_turns(state: ThreadState) -> Iterator[dict[str, Any]]:
+    """Yields every turn with its items, oldest first."""
     markers = Markers(state, with_messages=False)
-    return [turn_object(state, index, markers) for index in range(len(state.turns))]
+    return (turn_object(state, index, markers) for index in range(len(state.turns)))
 
 
 def turn_object(

@@ -27,6 +27,7 @@ from trimpoint.operations.provider.forking import FORKED_AT
 from trimpoint.operations.provider.provider_threads import thread_in
 from trimpoint.operations.provider.settings import fork_as_start_params
 from trimpoint.operations.sessions import ReadySession
+from trimpoint.threads.off_loop import off_loop
 
 NOT_BOTH = "`beforeTurnId` cannot be combined with `lastTurnId`"  # as Codex says it
 
@@ -146,7 +147,7 @@ class Forks:
         writer = session.writer
         if kept is None:
             await complete_context(writer, writer.state.active_turns)
-            return context_for_new_provider_thread(writer.state)
+            return await off_loop(writer.state, context_for_new_provider_thread)
         target = target_after(writer.state, kept)
         if target.is_sealed:
             problem = (
@@ -156,7 +157,7 @@ class Forks:
             raise Refusal(Reason.NOT_SUPPORTED, problem, "Fork it at a later turn, or as it is.")
         first = target.point.turn_index if target.point is not None else 0
         await complete_context(writer, writer.state.turns[first:kept])
-        return target_items(writer.state, target_after(writer.state, kept))
+        return await off_loop(writer.state, lambda now: target_items(now, target_after(now, kept)))
 
 
 def ran_in_provider_thread(state: ThreadState, turn_id: str) -> bool:

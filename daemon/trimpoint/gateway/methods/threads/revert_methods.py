@@ -87,7 +87,8 @@ class RevertMethods:
             else:
                 await session.writer.execute(RollBackTurns(turn_id, provider_did=True))
                 self._announcements.taken_back(state.id, client_request.client)
-                return self._reads.with_whole_history(raw, state, {})
+                turns = await self._reads.whole_turns(state, {})
+                return self._reads.with_whole_history(raw, state, {}, turns)
         await self._open_without(session, turn_id)
         current = await self._sessions.ready(state.id)
         raw = await self._link.request(
@@ -95,7 +96,9 @@ class RevertMethods:
         )
         self._announcements.reverted(state.id)
         self._announcements.taken_back(state.id, client_request.client)
-        return self._reads.with_whole_history(raw, current.writer.state, {})
+        now = current.writer.state
+        turns = await self._reads.whole_turns(now, {})
+        return self._reads.with_whole_history(raw, now, {}, turns)
 
     async def _open_without(self, session: ReadySession, turn_id: str) -> None:
         """Opens a new generation with the turns before `turn_id`.

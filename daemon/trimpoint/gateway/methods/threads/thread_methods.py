@@ -20,6 +20,7 @@ from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, Thread
 from trimpoint.gateway.session.requests.ordered_request import request_in_order
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.gateway.session.subscriptions import Subscriptions
+from trimpoint.operations.history.adoption import OpenedThread, opened_thread
 from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.settings import (
     in_force,
@@ -27,6 +28,7 @@ from trimpoint.operations.provider.settings import (
 from trimpoint.operations.sessions import ReadySession
 from trimpoint.operations.thread_starts import adopt_thread, begin_thread, warn_of_trust
 from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.off_loop import beside_the_loop
 
 
 class ThreadMethods:
@@ -121,10 +123,12 @@ class ThreadMethods:
         self, client_request: ClientRequest, session: ReadySession, asked: ClientResume
     ) -> None:
         thread_id, params = session.writer.thread_id, asked.params
+        turns = await self._reads.whole_turns(session.writer.state, params)
 
         def attached(raw: Raw) -> None:
             # The answer is sent before the open requests; from here on the client misses nothing.
-            client_request.answer(self._reads.with_whole_history(raw, session.writer.state, params))
+            state = session.writer.state
+            client_request.answer(self._reads.with_whole_history(raw, state, params, turns))
             self._subscriptions.join(client_request.client, thread_id, again=True)
 
         if asked.is_used and session.writer.read_only is None:
@@ -169,26 +173,27 @@ class ThreadMethods:
                 raw = await self._threads.fork(parent, whole)
             else:
                 raw = await self._link.request(client_request.method, whole)
-            thread = msgspec.json.decode(raw)["thread"]
-            if not (params.get("ephemeral") or thread.get("ephemeral")):
+            opened = await beside_the_loop(raw, opened_thread)
+            if not (params.get("ephemeral") or opened.thread.get("ephemeral")):
                 launch = client_request.client.launch
                 await adopt_thread(
-                    self._registry, self._threads, raw, params, origin, parent, launch
+                    self._registry, self._threads, opened, params, origin, parent, launch
                 )
-            client_request.answer(self._adopted_answer(raw, str(thread["id"]), params))
-            self._subscriptions.join(client_request.client, str(thread["id"]), again=True)
-            self._threads.router.release(str(thread["id"]))
-        await warn_of_trust(self._threads, str(thread["id"]), trusted)
+            client_request.answer(await self._adopted_answer(raw, opened, params))
+            self._subscriptions.join(client_request.client, opened.id, again=True)
+            self._threads.router.release(opened.id)
+        await warn_of_trust(self._threads, opened.id, trusted)
 
-    def _adopted_answer(self, raw: Raw, thread_id: str, params: dict[str, Any]) -> Any:
-        writer = self._registry.loaded(thread_id)
+    async def _adopted_answer(self, raw: Raw, opened: OpenedThread, params: dict[str, Any]) -> Any:
+        answer = raw
+        if params.get("excludeTurns"):
+            bare = {**opened.members, "thread": {**opened.thread, "turns": []}}
+            answer = Raw(msgspec.json.encode(bare))
+        writer = self._registry.loaded(opened.id)
         if writer is not None and not is_one_provider_thread(writer.state):
-            return self._reads.with_whole_history(raw, writer.state, params)
-        answer = self._identity.to_client(bytes(raw))
-        if not params.get("excludeTurns"):
-            return answer
-        decoded = msgspec.json.decode(answer)
-        return {**decoded, "thread": {**decoded["thread"], "turns": []}}
+            turns = await self._reads.whole_turns(writer.state, params)
+            return self._reads.with_whole_history(answer, writer.state, params, turns)
+        return await beside_the_loop(answer, lambda raw: self._identity.to_client(bytes(raw)))
 
     async def _unsubscribe(self, client_request: ClientRequest) -> Any:
         thread_id = self._identity.thread_named_in(client_request)

@@ -3,7 +3,7 @@ over all its provider threads.
 """
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import structlog
@@ -19,8 +19,16 @@ from trimpoint.gateway.methods.history.history_positions import positions_page
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
+from trimpoint.threads.off_loop import off_loop
 
 log = structlog.get_logger()
+
+
+class WholeTurns(NamedTuple):
+    """All turns of a thread as they were at `thread_sequence`, each as JSON."""
+
+    thread_sequence: int
+    turns: list[Raw]
 
 
 class ThreadReads:
@@ -39,11 +47,26 @@ class ThreadReads:
             "thread/timeline/list": self._timeline_list,
         }
 
-    def with_whole_history(self, raw: Raw, state: ThreadState, params: dict[str, Any]) -> Any:
+    async def whole_turns(self, state: ThreadState, params: dict[str, Any]) -> WholeTurns | None:
+        """Returns the thread's turns for `with_whole_history`, made beside the event loop; None if
+        it needs none.
+        """
+        if params.get("excludeTurns") or is_one_provider_thread(state):
+            return None
+        return await off_loop(state, _whole_turns)
+
+    def with_whole_history(
+        self,
+        raw: Raw,
+        state: ThreadState,
+        params: dict[str, Any],
+        made: WholeTurns | None = None,
+    ) -> Any:
         """Returns Codex's answer about the present provider thread, changed into one about the
         whole thread.
 
-        `params` are the parameters of `thread/resume` that concern turns.
+        `params` are the parameters of `thread/resume` that concern turns. The turns `made` count if
+        nothing was recorded since.
         """
         if is_one_provider_thread(state):
             return self._with_parent(raw, state)
@@ -51,7 +74,7 @@ class ThreadReads:
         thread = as_dict(answer.get("thread"))
         first = next((entry.text for entry in state.entries if entry.role == "user"), "")
         thread |= {
-            "turns": [] if params.get("excludeTurns") else history.all_turns(state),
+            "turns": [] if params.get("excludeTurns") else _turns_in(state, made),
             "preview": first,
             "createdAt": state.created_at_ms // 1000,
             "name": state.name,
@@ -78,7 +101,8 @@ class ThreadReads:
                 if state is None or state.turns or not is_missing_error(error):
                     raise
         raw = await self._provider_thread(state)
-        return self.with_whole_history(raw, state, {"excludeTurns": not params.get("includeTurns")})
+        wanted = {"excludeTurns": not params.get("includeTurns")}
+        return self.with_whole_history(raw, state, wanted, await self.whole_turns(state, wanted))
 
     async def _provider_thread(self, state: ThreadState) -> Raw:
         """Returns Codex's answer about the thread, without its turns.
@@ -193,6 +217,19 @@ class ThreadReads:
     def _parent_of(self, state: ThreadState) -> str | None:
         parent = state.parent_thread_id
         return None if parent is None else self._registry.owner_of(parent) or parent
+
+
+def _whole_turns(state: ThreadState) -> WholeTurns:
+    return WholeTurns(
+        state.thread_sequence,
+        [Raw(msgspec.json.encode(turn)) for turn in history.all_turns(state)],
+    )
+
+
+def _turns_in(state: ThreadState, made: WholeTurns | None) -> list[Any]:
+    if made is not None and made.thread_sequence == state.thread_sequence:
+        return made.turns
+    return [*history.all_turns(state)]
 
 
 def _own_cursors(answer: dict[str, Any], state: ThreadState, first_page: Any) -> dict[str, Any]:

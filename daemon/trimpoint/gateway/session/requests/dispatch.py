@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import Any, NamedTuple, Protocol, cast
 
+import anyio.to_thread
 import msgspec
 from msgspec import Raw
 from trimpoint_protocol.errors import Reason
@@ -23,7 +24,7 @@ from trimpoint.gateway.session.requests.errors import WireError, as_wire_error, 
 @cache
 def _jsonrpcserver() -> Any:
     """Imports it when the first of our methods is called. It imports jsonschema and an HTTP server,
-    which nothing here uses: a tenth of the start of a daemon.
+    which nothing here uses: a tenth of the start of a daemon, and too long for the event loop.
     """
     with warnings.catch_warnings():
         # It reads its schema with importlib.resources.read_text, deprecated since Python 3.11.
@@ -100,6 +101,8 @@ class ExtensionMethods:
 
         # The declared type is wider than the actual one: a request that is no notification yields
         # one answer, and every endpoint succeeds.
+        if not _jsonrpcserver.cache_info().currsize:
+            await anyio.to_thread.run_sync(_jsonrpcserver)
         response: Any = await _jsonrpcserver().async_dispatch_to_serializable(
             method,
             cast("Any", self._endpoints),

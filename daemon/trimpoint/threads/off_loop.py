@@ -2,12 +2,12 @@
 not wait for them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from typing import TypeVar
 
 import anyio.to_thread
 from anyio.lowlevel import checkpoint
-from msgspec import structs
+from msgspec import Raw, structs
 
 from trimpoint.core.context.context_size import ContextSize, context_size
 from trimpoint.core.model.decision import Policy
@@ -17,18 +17,41 @@ T = TypeVar("T")
 # A view of fewer turns takes some milliseconds, and a thread costs about one.
 _FEW_TURNS = 32
 _READ_AT_ONCE = 256
+_AT_ONCE = 512
+_SMALL_BYTES = 256 * 1024
 
 
-async def off_loop(state: ThreadState, view: Callable[[ThreadState], T]) -> T:
-    """Returns `view` of the state as it is now. The view must read neither checkpoints nor
-    receipts, and may not change anything.
+async def off_loop(
+    state: ThreadState, view: Callable[[ThreadState], T], *, with_checkpoints: bool = False
+) -> T:
+    """Returns `view` of the state as it is now. The view must read no receipts, and checkpoints
+    only with `with_checkpoints`, and may not change anything.
     """
-    if len(state.turns) <= _FEW_TURNS:
+    reverted = state.undo_state.turns if state.undo_state is not None else ()
+    if len(state.turns) + len(reverted) <= _FEW_TURNS:
         return view(state)
     await _decode(state.turns)
     await _decode(state.entries)
+    if with_checkpoints:
+        await _decode(state.checkpoints)
     present = _copy(state)
+    present.checkpoints = list(state.checkpoints) if with_checkpoints else []
     return await anyio.to_thread.run_sync(lambda: view(_indexed(present)))
+
+
+async def in_slices(items: Iterable[T]) -> AsyncGenerator[T]:
+    """Yields the items, and lets other tasks run now and then."""
+    for number, item in enumerate(items, 1):
+        yield item
+        if number % _AT_ONCE == 0:
+            await checkpoint()
+
+
+async def beside_the_loop(message: Raw, read: Callable[[Raw], T]) -> T:
+    """Returns what `read` makes of a message of Codex. A large one is read in a thread."""
+    if len(message) <= _SMALL_BYTES:
+        return read(message)
+    return await anyio.to_thread.run_sync(read, message)
 
 
 async def size_of(state: ThreadState, policy: Policy) -> ContextSize:
@@ -50,8 +73,10 @@ def must_weigh(state: ThreadState) -> bool:
 
 async def _decode(items: Sequence[object]) -> None:
     """Reads a list of a snapshot in slices; what was read once stays decoded."""
-    for start in range(0, len(items), _READ_AT_ONCE):
+    start = 0
+    while start < len(items):  # a revert may shorten it meanwhile
         items[start]
+        start += _READ_AT_ONCE
         await checkpoint()
 
 
@@ -66,7 +91,6 @@ def _copy(state: ThreadState) -> ThreadState:
         entries=list(state.entries),
         turn_index={},
         entry_index={},
-        checkpoints=[],
         receipts={},
         generations=[structs.replace(generation) for generation in state.generations],
         turn_aliases=dict(state.turn_aliases),

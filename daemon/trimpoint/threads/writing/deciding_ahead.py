@@ -1,0 +1,78 @@
+"""Decides commands that look at the whole context beside the event loop, so that other clients need
+not wait for them.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from trimpoint_protocol import commands as wire
+
+from trimpoint.core.decide.decider import AnyCommand, decide
+from trimpoint.core.model.decision import Decision, Policy, Stamp
+from trimpoint.core.model.state import ThreadState
+from trimpoint.threads.off_loop import off_loop
+
+# Their decisions weigh the context, and read neither checkpoints nor receipts.
+_WEIGHING = (wire.DiscardContext, wire.UndoTrim)
+# If the thread changes each time, the decision is made on the loop.
+_ATTEMPTS = 3
+
+
+class Deciding(Protocol):
+    """What a decision needs beside the state and the command."""
+
+    @property
+    def stamp(self) -> Callable[[], Stamp]:
+        """Returns the function that makes stamps."""
+        ...
+
+    @property
+    def policy(self) -> Policy:
+        """Returns the policy that is in force."""
+        ...
+
+
+class Ahead(NamedTuple):
+    """A decision about `state` as it was at `thread_sequence`, and the stamp in it."""
+
+    state: ThreadState
+    thread_sequence: int
+    stamp: Stamp
+    decision: Decision
+
+    def is_about(self, state: ThreadState) -> bool:
+        """Returns whether the decision is still that about `state`."""
+        return self.state is state and self.thread_sequence == state.thread_sequence
+
+
+async def decided_ahead(
+    present: Callable[[], ThreadState], command: AnyCommand, deps: Deciding
+) -> Ahead | None:
+    """Returns the decision about the thread's `present` state, or None if it takes little time or
+    the thread changed in between.
+    """
+    if not isinstance(command, _WEIGHING) or command.command_id in present().receipts:
+        return None
+    for _ in range(_ATTEMPTS):
+        state, stamp, policy = present(), deps.stamp(), deps.policy
+
+        def view(
+            copy: ThreadState, stamp: Stamp = stamp, policy: Policy = policy
+        ) -> tuple[int, Decision]:
+            return copy.thread_sequence, decide(copy, command, stamp, policy)
+
+        seen, decision = await off_loop(state, view)
+        ahead = Ahead(state, seen, stamp, decision)
+        if ahead.is_about(present()):
+            return ahead
+    return None
+
+
+def decided(
+    ahead: Ahead | None, state: ThreadState, command: AnyCommand, deps: Deciding
+) -> tuple[Stamp, Decision]:
+    """Returns the decision about the command: that made ahead if it is still about `state`."""
+    if ahead is not None and ahead.is_about(state):
+        return ahead.stamp, ahead.decision
+    stamp = deps.stamp()
+    return stamp, decide(state, command, stamp, deps.policy)

@@ -133,8 +133,8 @@ class ThreadWriter:
 
     def submit(self, command: AnyCommand, ahead: Ahead | None = None) -> ev.Record | Rejected:
         """Decides a command and appends the events, without waiting for the disk. Returns the
-        record, which has no events if there were none to append, or the rejection. A decision that
-        was made `ahead` counts if nothing has changed since.
+        record, which may have no events, or the rejection. A decision made `ahead` counts if
+        nothing has changed since.
 
         :raises JournalRefuses: when the journal cannot be written; a fact is kept and appended
             later (`ExternalFact`).
@@ -143,8 +143,7 @@ class ThreadWriter:
         try:
             return self._submit(command, ahead)
         except JournalRefuses:
-            fact = as_fact(command)
-            if fact is not None and self.read_only is None:
+            if (fact := as_fact(command)) is not None and self.read_only is None:
                 self._unwritten_facts.keep(fact)
                 self._deps.dirty(self)
             raise

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -40,6 +41,7 @@ log = logging.getLogger(__name__)
 
 PROTOCOL_VERSION = 1
 CANCELLED, INVALID_REQUEST = -32800, -32600
+INITIALIZE_FIRST = "Send initialize first."
 P = TypeVar("P", bound=r.Params)
 
 
@@ -68,6 +70,7 @@ class Agent:
         self._sessions: dict[str, Session] = {}
         self._running: dict[bytes, asyncio.Task[None]] = {}
         self._is_initialized = False
+        self._initializing: asyncio.Task[None] | None = None
         self._rows: dict[str, Row] = {
             "initialize": Row(r.InitializeParams, self._initialize),
             "authenticate": Row(r.AuthenticateParams, self._authenticate),
@@ -88,8 +91,8 @@ class Agent:
 
     def requested(self, request: Incoming) -> None:
         """Starts to handle a request."""
-        if not self._is_initialized and request.method != "initialize":
-            return request.refuse(RpcError(INVALID_REQUEST, "Send initialize first."))
+        if self._initializing is None and request.method != "initialize":
+            return request.refuse(RpcError(INVALID_REQUEST, INITIALIZE_FIRST))
         if request.method == "session/prompt":
             return self._prompt(request)
         row = self._rows.get(request.method)
@@ -99,7 +102,9 @@ class Agent:
             )
         params = _read(request, row.params)
         if params is not None:
-            self._run(request, row.handle(request, params))
+            task = self._run(request, partial(row.handle, request, params))
+            if request.method == "initialize":
+                self._initializing = task
         return None
 
     def notified(self, method: str, params: Raw) -> None:
@@ -127,14 +132,17 @@ class Agent:
         for session in list(self._sessions.values()):
             await session.close(interrupt=not await self._lister.is_shared(session.thread.id))
 
-    def _run(self, request: Incoming, work: Awaitable[None]) -> None:
+    def _run(self, request: Incoming, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(self._answered(request, work))
         self._running[request.id] = task
         task.add_done_callback(lambda _: self._running.pop(request.id, None))
+        return task
 
-    async def _answered(self, request: Incoming, work: Awaitable[None]) -> None:
+    async def _answered(self, request: Incoming, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            await work
+            if request.method != "initialize":
+                await self._initialized()
+            await work()
         except RpcError as error:
             request.refuse(error)
         except asyncio.CancelledError:
@@ -150,6 +158,16 @@ class Agent:
                     {"errorId": error_id},
                 )
             )
+
+    async def _initialized(self) -> None:
+        """Waits for the answer to `initialize`, behind which an editor may send requests at once.
+
+        :raises RpcError: when it was refused.
+        """
+        if self._initializing is not None:
+            await asyncio.wait([self._initializing])
+        if not self._is_initialized:
+            raise RpcError(INVALID_REQUEST, INITIALIZE_FIRST)
 
     def _cancel_request(self, request_id: bytes) -> None:
         for session in self._sessions.values():
@@ -251,7 +269,8 @@ class Agent:
                     "create one with session/new or load one with session/load.",
                 )
             )
-        return self._run(request, session.work(session.accept(request), params.prompt))
+        self._run(request, partial(session.work, session.accept(request), params.prompt))
+        return None
 
     def _made(self, params: r.NewSessionParams) -> Session:
         """Returns a session that has no thread yet.

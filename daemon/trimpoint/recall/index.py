@@ -32,13 +32,17 @@ NEWEST_CONSIDERED = 5_000
 MAX_LOG_BYTES = 1024 * 1024
 MERGED_PAGES = 500
 """The number of pages of the index that one call of `tidy` merges."""
-COMMITTED_CHARS = 4 * 1024 * 1024
+COMMITTED_CHARS = 12 * 1024 * 1024
 """After so many characters of text, added rows are committed. Each commit writes a segment that is
 merged with others later, so few large commits are twice as fast as one for each piece of a journal.
 """
-HASH_BYTES = 8 * 1024 * 1024
+HASH_BYTES = 24 * 1024 * 1024
 """The bytes of a segment that FTS5 collects in memory. They are more than a commit has, so that
 each segment is written once.
+"""
+MERGED_SEGMENTS = 8
+"""So many segments of a size are merged into one. With half as many, each word is written more
+often.
 """
 
 _SCHEMA = f"""
@@ -53,6 +57,7 @@ CREATE VIRTUAL TABLE words USING fts5(
     body, labels, content='', tokenize="unicode61 categories 'L* N* Co M*'"
 );
 INSERT INTO words (words, rank) VALUES ('hashsize', {HASH_BYTES});
+INSERT INTO words (words, rank) VALUES ('automerge', {MERGED_SEGMENTS});
 PRAGMA user_version = {FORMAT};
 """
 _FIND = """

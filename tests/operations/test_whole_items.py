@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.operations.phases import complete_items
 from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writing.loading import TurnsRead
+from trimpoint.threads.writing.writer import ThreadWriter
 
 from tests.core.items import Item, call, message, output
 from tests.threads.stage import Disk, Store, begin
@@ -59,3 +62,34 @@ async def test_the_result_of_an_interrupted_call_that_came_late_is_read_from_the
 async def test_a_call_without_a_result_anywhere_stays_as_it_is(tmp_path: Path) -> None:
     rollout = written(tmp_path / "rollout", [PROMPT, CALL])
     assert await completed(rollout) == [PROMPT, CALL]
+
+
+async def test_the_journal_is_read_once_for_items_that_it_lacks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    readings: list[frozenset[str]] = []
+    inner = ThreadWriter.turns_in_journal
+
+    async def counted(self: ThreadWriter, turn_ids: frozenset[str], *others: Any) -> TurnsRead:
+        readings.append(turn_ids)
+        return await inner(self, turn_ids, *others)
+
+    monkeypatch.setattr(ThreadWriter, "turns_in_journal", counted)
+    async with ThreadRegistry.running(Store(Disk()), Policy()) as registry:
+        writer = await begin(registry)
+        rollout = tmp_path / "rollout"
+        writer.record_facts(
+            ev.ProviderThreadBound(1, "p1", str(rollout), raw_events=False),
+            ev.TurnStarted("t1", 1),
+            ev.EntryRecorded("t1", "e1", "activity", "commandExecution", "ls"),
+            ev.TurnCompleted("t1", "completed"),
+        )
+        [turn] = writer.state.turns
+        lost = await complete_items(writer, [turn])
+        assert "1 turn" in lost[0]
+        assert await complete_items(writer, [turn]) == lost
+        assert readings == [frozenset({"t1"})]
+        written(rollout, [PROMPT, CALL, RESULT])
+        assert await complete_items(writer, [turn]) == []
+        assert [msgspec.json.decode(item) for item in turn.items] == [PROMPT, CALL, RESULT]
+        assert writer.lost_items == set()

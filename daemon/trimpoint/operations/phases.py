@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from trimpoint.codex.history.rollout import NO_ITEMS, TurnItems, items_of_turns
 from trimpoint.codex.history.rollout_files import conversation_lines
@@ -21,6 +22,8 @@ from trimpoint.threads.off_loop import in_slices
 from trimpoint.threads.writing.writer import ThreadWriter
 
 ItemsByTurn = dict[str, TurnItems]
+# Their raw items are recorded in a few milliseconds.
+TURNS_AT_ONCE = 128
 
 
 async def journal_phase(
@@ -79,12 +82,18 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
             complete.append(_recorded(turn, found))
         else:
             missing.append(turn)
-    in_journals = await _items_in_journals(writer, {turn.id for turn in missing})
+    # The journals are read once for what they lack.
+    unknown = {turn.id for turn in missing if (turn.id, turn.generation) not in writer.lost_items}
+    in_journals = await _items_in_journals(writer, unknown)
     complete += [
         _recorded(turn, in_journals[turn.id]) for turn in missing if turn.id in in_journals
     ]
-    writer.record_facts(*complete)
+    for start in range(0, len(complete), TURNS_AT_ONCE):
+        writer.record_facts(*complete[start : start + TURNS_AT_ONCE])
+        await checkpoint()
     lost = [turn for turn in missing if turn.id not in in_journals]
+    writer.lost_items.difference_update((turn.id, turn.generation) for turn in incomplete)
+    writer.lost_items.update((turn.id, turn.generation) for turn in lost)
     noted = 0
     async for turn in in_slices(lost):
         noted += turn.injected_apart != [] or _has_activities(writer.state, turn)

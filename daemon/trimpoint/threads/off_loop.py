@@ -17,7 +17,7 @@ T = TypeVar("T")
 # A view of fewer turns takes some milliseconds, and a thread costs about one.
 _FEW_TURNS = 32
 _READ_AT_ONCE = 256
-_AT_ONCE = 512
+_AT_ONCE = 128
 _SMALL_BYTES = 256 * 1024
 
 
@@ -91,6 +91,7 @@ def _copy(state: ThreadState) -> ThreadState:
         entries=list(state.entries),
         turn_index={},
         entry_index={},
+        checkpoint_places={},
         receipts={},
         generations=[structs.replace(generation) for generation in state.generations],
         turn_aliases=dict(state.turn_aliases),

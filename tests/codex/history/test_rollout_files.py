@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 import zstandard
+from trimpoint.codex.history import rollout_files
 from trimpoint.codex.history.rollout_files import (
     conversation_lines,
     own_lines,
@@ -180,6 +181,16 @@ def test_a_missing_rollout_yields_no_lines(tmp_path: Path) -> None:
 def test_a_line_that_is_still_being_written_is_left_out(tmp_path: Path) -> None:
     path = put(tmp_path, THREAD, content(range(3)) + b'{"ordinal":3')
     assert ordinals(conversation_lines(path)) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 7, 64, 10_000])
+def test_a_long_file_is_split_into_the_same_lines_piece_by_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece_bytes: int
+) -> None:
+    data = content(range(9)) + b"\r\n\n" + content(range(9, 12)) + b"torn"
+    path = put(tmp_path, THREAD, data)
+    monkeypatch.setattr(rollout_files, "PIECE_BYTES", piece_bytes)
+    assert own_lines(path) == data[: data.rfind(b"\n") + 1].splitlines()
 
 
 def test_damage_takes_nothing_else_along(tmp_path: Path) -> None:

@@ -8,10 +8,12 @@ from trimpoint.core.context.active_context import active_turn_messages, message_
 from trimpoint.core.context.pins import carried_pins, pinned_turns
 from trimpoint.core.evolve.evolve import DROPPED_AT_ONCE, apply, replay
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.events import Record, TrimPointCreated
-from trimpoint.core.model.ledger import Turn
-from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.ledger import Turn, qualified_entry_id
+from trimpoint.core.model.state import Checkpoint, ThreadState
 from trimpoint.core.views.trim_outcome import undo_command
+from trimpoint.core.views.view import TurnWindow, read_model
 
 from tests.core.given import THREAD, Conversation, started, trim
 from tests.core.pinning import pin
@@ -32,6 +34,16 @@ class CountedTurns(list[Turn]):
     def __iter__(self) -> Any:
         self.looked_at += len(self)
         return super().__iter__()
+
+
+class CountedCheckpoints(list[Checkpoint]):
+    """A list that counts the checkpoints that are read by their places."""
+
+    looked_at = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        self.looked_at += 1
+        return super().__getitem__(index)
 
 
 class CountedIndex(dict[str, int]):
@@ -161,3 +173,38 @@ def test_messages_of_the_active_turns_are_counted_as_they_come_and_go() -> None:
         state = thread.state
         assert active_turn_messages(state) == message_count(state, state.active_turns)
     assert thread.state.id == THREAD
+
+
+def test_a_discard_names_the_entries_of_a_long_thread_as_of_a_short_one(
+    long_thread: Conversation,
+) -> None:
+    state = long_thread.state
+    named = tuple(turn.id for turn in state.turns[5:500])
+    entries = [entry for entry in state.entries if entry.turn_id in named]
+    plain = tuple(entry.id for entry in entries[::2])
+    qualified = tuple(qualified_entry_id(entry.turn_id, entry.id) for entry in entries[1::2])
+    items = tuple((turn_id, (0, 1)) for turn_id in reversed(named))
+    long_thread.report(
+        ev.ContextDiscarded(THREAD, "d", 0, plain + qualified, items, 2, "discard", 1)
+    )
+    discard = state.discards[-1]
+    assert list(discard.entries) == [*reversed(named)]
+    assert all(
+        found == tuple(entry.id for entry in state.entries_of(state.turns[state.turn_index[one]]))
+        for one, found in discard.entries.items()
+    )
+    assert set(discard.messages.values()) == {2}
+
+
+def test_a_window_of_a_snapshot_reads_the_checkpoints_of_its_turns_alone(
+    long_thread: Conversation,
+) -> None:
+    state = long_thread.state
+    for turn in state.turns[-50:]:
+        long_thread.report(ev.CheckpointCaptured(turn.id, "after", "/r", f"ref {turn.id}", "c"))
+    long_thread.report(ev.CheckpointFailed(None, "safety", "no git"))
+    state.checkpoints = checkpoints = CountedCheckpoints(state.checkpoints)
+    shown = read_model(state, Policy(), window=TurnWindow(3)).checkpoints
+    assert [one.turn_id for one in shown] == [*(turn.id for turn in state.turns[-3:]), None]
+    assert checkpoints.looked_at == 4
+    assert len(read_model(state, Policy()).checkpoints) == 51

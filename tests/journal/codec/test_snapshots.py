@@ -10,11 +10,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.state import Receipt, ThreadState
 from trimpoint.journal import framing
 from trimpoint.journal.codec import snapshots
-from trimpoint.journal.codec.lazy_list import YIELD_EVERY_ITEMS, LazyIndex, LazyList
-from trimpoint.journal.codec.snapshots import SnapshotWriter, decode_snapshot
+from trimpoint.journal.codec.lazy_list import CHUNK_ITEMS, YIELD_EVERY_ITEMS, LazyIndex, LazyList
+from trimpoint.journal.codec.snapshots import DICT_ITEMS, SnapshotWriter, decode_snapshot
 from trimpoint.journal.port import Bookmark, Position
 
 from tests.core.given import THREAD, Conversation, started
@@ -62,6 +62,32 @@ def test_fields_that_grow_without_bound_stay_packed() -> None:
         declared, value = getattr(field.type, "__origin__", None), getattr(found.state, field.name)
         assert isinstance(value, LazyList) == (declared is MutableSequence)
         assert isinstance(value, LazyIndex) == (declared is MutableMapping)
+
+
+@pytest.mark.parametrize("turns", [3 * CHUNK_ITEMS, 3 * CHUNK_ITEMS + 44])
+def test_what_a_revert_removed_is_stored_in_parts_and_comes_back(turns: int) -> None:
+    thread = started()
+    thread.trusts_decisions = True
+    thread.turns(turns)
+    thread.revert(turn_count=0, scope="context")
+    found = decode_snapshot(snapshot_of(thread.state), THREAD)
+    assert found is not None
+    assert found.state == thread.state
+    largest = max(map(len, SnapshotWriter(THREAD, thread.state, BOOKMARK)))
+    assert largest < len(snapshot_of(thread.state)) / 2
+    thread.state = found.state
+    thread.revert(undo=True, scope="context")
+    assert len(thread.state.turns) == turns
+    assert thread.state == thread.replayed()
+
+
+def test_receipts_are_stored_in_parts_in_their_order() -> None:
+    state = lived().state
+    receipt = Receipt(b"print", 1, 1, 0, (), None)
+    state.receipts = {f"command {number}": receipt for number in range(DICT_ITEMS * 2 + 1)}
+    found = decode_snapshot(snapshot_of(state), THREAD)
+    assert found is not None
+    assert list(found.state.receipts.items()) == list(state.receipts.items())
 
 
 def test_there_may_be_no_snapshot() -> None:

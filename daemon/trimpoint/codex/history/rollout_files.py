@@ -27,6 +27,7 @@ import structlog
 log = structlog.get_logger()
 
 COMPRESSED = ".zst"
+PIECE_BYTES = 256 * 1024
 # It holds the base instructions.
 LONGEST_FIRST_LINE = 4 * 1024 * 1024
 # Ids are matched by their form, because their parts contain the separators of the file name.
@@ -211,8 +212,21 @@ def _lines_of(*candidates: Path) -> list[bytes]:
             continue
         if path.name.endswith(COMPRESSED):
             data = _decompressed(data, path)
-        return data[: data.rfind(b"\n") + 1].splitlines()
+        return _split(data)
     return []
+
+
+def _split(data: bytes) -> list[bytes]:
+    """Returns the whole lines of a file. A long one is split piece by piece, because to split it
+    holds all other threads.
+    """
+    lines: list[bytes] = []
+    start, last = 0, data.rfind(b"\n") + 1
+    while start < last:
+        end = data.find(b"\n", min(start + PIECE_BYTES, last) - 1) + 1
+        lines += data[start:end].splitlines()
+        start = end
+    return lines
 
 
 def _with_compressed(candidates: Iterable[Path]) -> Iterator[Path]:

@@ -110,13 +110,17 @@ def active_turn_messages(state: ThreadState) -> int:
     """Returns the number of messages of the active turns that were not discarded, without reading
     each turn.
     """
-    active_from = state.active_from_turn
-    return state.active_messages - sum(
-        gone
-        for one in state.discards
-        for turn_id, gone in one.messages.items()
-        if state.turn_index.get(turn_id, -1) >= active_from
-    )
+    return state.active_messages - sum(_active_messages(state, one) for one in state.discards)
+
+
+def _active_messages(state: ThreadState, discard: Discard) -> int:
+    """Returns the number of messages of active turns that a discard removed."""
+    trimmed_in = state.trim_points[-1].generation if state.trim_points else 0
+    if discard.generation > trimmed_in:  # the turns that were active then are active now
+        return sum(discard.messages.values())
+    places, active_from = state.turn_index, state.active_from_turn
+    counts = discard.messages.items()
+    return sum(gone for turn_id, gone in counts if places.get(turn_id, -1) >= active_from)
 
 
 def pruned_turn_ids(state: ThreadState, event: ev.TrimPointCreated) -> list[str] | None:
@@ -154,10 +158,8 @@ def message_count(state: ThreadState, turns: Sequence[Turn]) -> int:
         return count
     counted = set(map(attrgetter("id"), turns))
     return count - sum(
-        gone
+        sum(one.messages[turn_id] for turn_id in one.messages.keys() & counted)
         for one in state.discards
-        for turn_id, gone in one.messages.items()
-        if turn_id in counted
     )
 
 

@@ -92,6 +92,8 @@ def _filled_since(state: ThreadState) -> int:
     while (
         number and state.generations[number - 1].bootstrap == "provider" and number not in trimmed
     ):
+        if number == 1:
+            return 0
         before = (turn.generation for turn in reversed(state.turns) if turn.generation < number)
         number = next(before, 0)
     return number

@@ -147,11 +147,9 @@ def checkpoint_after(state: ThreadState, kept: int) -> Checkpoint | Rejected:
 
 def _moments(state: ThreadState, turn_id: str, moment: str) -> list[Checkpoint]:
     """Returns the turn's checkpoints of that moment, newest first."""
-    return [
-        one
-        for one in reversed(state.checkpoints)
-        if one.turn_id == turn_id and one.moment == moment
-    ]
+    places = state.checkpoint_places.get(turn_id, ())
+    made = (state.checkpoints[place] for place in reversed(places))
+    return [one for one in made if one.moment == moment]
 
 
 def _requested(

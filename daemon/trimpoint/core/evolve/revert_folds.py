@@ -140,7 +140,8 @@ def capture_checkpoint(state: ThreadState, event: ev.CheckpointCaptured, at_ms: 
     """Records a checkpoint. A safety checkpoint becomes that of the open revert; any other holds
     the thread's last known files.
     """
-    state.checkpoints.append(
+    _keep(
+        state,
         Checkpoint(
             event.turn_id,
             event.moment,
@@ -149,7 +150,7 @@ def capture_checkpoint(state: ThreadState, event: ev.CheckpointCaptured, at_ms: 
             event.ref,
             event.commit,
             event.notes,
-        )
+        ),
     )
     if event.moment != "safety":
         state.known_files = event.commit
@@ -165,16 +166,19 @@ def restore_files(state: ThreadState, event: ev.FilesRestored, at_ms: int) -> No
     assert state.operation is not None
     assert state.operation.reverting is not None
     reverting = state.operation.reverting
-    state.checkpoints.append(
-        Checkpoint(
-            None, "reverted", at_ms, reverting.repository, reverting.planned_ref, event.commit
-        )
-    )
+    ref = reverting.planned_ref
+    _keep(state, Checkpoint(None, "reverted", at_ms, reverting.repository, ref, event.commit))
 
 
 def miss_checkpoint(state: ThreadState, event: ev.CheckpointFailed, at_ms: int) -> None:
     """Records that a checkpoint could not be taken, and why."""
-    state.checkpoints.append(Checkpoint(event.turn_id, event.moment, at_ms, problem=event.reason))
+    _keep(state, Checkpoint(event.turn_id, event.moment, at_ms, problem=event.reason))
+
+
+def _keep(state: ThreadState, checkpoint: Checkpoint) -> None:
+    turn_id, places = checkpoint.turn_id or "", state.checkpoint_places
+    places[turn_id] = (*places.get(turn_id, ()), len(state.checkpoints))
+    state.checkpoints.append(checkpoint)
 
 
 def request_revert(state: ThreadState, event: ev.RevertRequested, at_ms: int) -> None:

@@ -120,8 +120,8 @@ class UndoState(msgspec.Struct):
     generation: int
     kept_turns: int
     kept_entries: int
-    turns: list[Turn]
-    entries: list[Entry]
+    turns: MutableSequence[Turn]
+    entries: MutableSequence[Entry]
     trim_points: list[TrimPoint]
     scope: str
     repository: str = ""
@@ -139,7 +139,7 @@ class UndoState(msgspec.Struct):
         start = end = turn.first_entry_index - self.kept_entries
         while start >= 0 and end < len(self.entries) and self.entries[end].turn_id == turn.id:
             end += 1
-        return self.entries[start:end]
+        return list(self.entries[start:end])
 
 
 class Operation(msgspec.Struct):
@@ -217,6 +217,8 @@ class ThreadState(msgspec.Struct):
     restored them. `entries` are in the order of their turns. `turn_requests` are keyed by request
     id until Codex answers, then by turn id until the turn begins, so that the thread is busy
     without a gap. `turn_aliases` maps Codex's id of a repeated turn to the turn's own id.
+    `checkpoint_places` are the positions of each turn's checkpoints, and under an empty text those
+    of checkpoints without a turn.
     `compacted_in` are the ids of the turns in which Codex compacted by itself, `compacted_behind`
     those behind which another program asked for it, each with its generation. `active_messages`
     counts the messages of the active turns, discarded ones included, `message_count` those of all
@@ -260,6 +262,7 @@ class ThreadState(msgspec.Struct):
     may_have_missed: bool = False
     compaction_count: int = 0
     checkpoints: MutableSequence[Checkpoint] = []
+    checkpoint_places: MutableMapping[str, tuple[int, ...]] = {}
     known_files: str = ""
     undo_state: UndoState | None = None
     provider_compaction_count: int = 0

@@ -240,10 +240,11 @@ def _checkpoints(state: ThreadState, shown: range | None) -> list[rm.ThreadCheck
     """Returns the checkpoints of the shown turns and those that belong to no turn; all checkpoints
     if `shown` is None.
     """
-    wanted = None if shown is None else {None, *(state.turns[index].id for index in shown)}
-    return [
-        _checkpoint(one) for one in state.checkpoints if wanted is None or one.turn_id in wanted
-    ]
+    if shown is None:
+        return [*map(_checkpoint, state.checkpoints)]
+    of_turns = ("", *(state.turns[index].id for index in shown))
+    places = sorted(at for one in of_turns for at in state.checkpoint_places.get(one, ()))
+    return [_checkpoint(state.checkpoints[at]) for at in places]
 
 
 def _checkpoint(checkpoint: Checkpoint) -> rm.ThreadCheckpoint:

@@ -9,7 +9,8 @@ Pure, except that it reads the source code of the package:
 A snapshot is derived. It is used only by code that is equal to the code that wrote it, and only for
 the journal that it was written for; otherwise it is ignored. This module names no field of the
 state: a field declared as `MutableSequence` or `MutableMapping` is stored in chunks, which a loaded
-state decodes on access, and any other field is stored as a whole.
+state decodes on access; so are the turns and entries of an `UndoState`. A dict is stored in parts,
+and any other field as a whole.
 """
 
 from __future__ import annotations
@@ -20,17 +21,27 @@ from collections.abc import Iterator, MutableMapping, MutableSequence
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain, islice
 from types import GenericAlias
 from typing import Any, NamedTuple, get_args, get_origin
 
 import msgspec
 
 from trimpoint import __version__
-from trimpoint.core.model.state import ThreadState
-from trimpoint.journal.codec.lazy_list import Buffer, LazyIndex, LazyList, pack_index, pack_list
+from trimpoint.core.model.ledger import Entry, Turn
+from trimpoint.core.model.state import ThreadState, UndoState
+from trimpoint.journal.codec.lazy_list import (
+    CHUNK_ITEMS,
+    Buffer,
+    LazyIndex,
+    LazyList,
+    pack_index,
+    pack_list,
+)
 from trimpoint.journal.port import Bookmark, Position
 
 FORMAT = 1
+DICT_ITEMS = 64
 _LENGTH = struct.Struct("<I")
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -60,11 +71,23 @@ class Directory(msgspec.Struct, array_like=True):
     fields: list[_Field]
 
 
+class _Reverted(msgspec.Struct, array_like=True):
+    """What a revert removed, without its turns and entries, and how many of them there are."""
+
+    past: UndoState
+    turns: int
+    entries: int
+
+
 class Snapshot(NamedTuple):
     """A state, and the bookmark after the last record that it includes."""
 
     state: ThreadState
     bookmark: Bookmark
+
+
+_decode_turns = msgspec.msgpack.Decoder(list[Turn])
+_decode_entries = msgspec.msgpack.Decoder(list[Entry])
 
 
 class _Shape(NamedTuple):
@@ -90,7 +113,7 @@ class SnapshotWriter:
     def __iter__(self) -> Iterator[Buffer]:
         for name, shape in _shapes().items():
             value = getattr(self._state, name)
-            field = _Field(name, len(value) if shape.kind is not None else 0, [])
+            field = _Field(name, _count(value, shape), [])
             self._directory.fields.append(field)
             for part in _disassembled(value, shape):
                 if part:
@@ -166,13 +189,49 @@ def _shape(declared: Any) -> _Shape:
         return _Shape(LazyList, msgspec.msgpack.Decoder(GenericAlias(list, arguments)))
     if kind is MutableMapping:
         return _Shape(LazyIndex, msgspec.msgpack.Decoder(GenericAlias(dict, arguments)))
+    if kind is dict:
+        return _Shape(dict, msgspec.msgpack.Decoder(GenericAlias(dict, arguments)))
+    if UndoState in arguments:
+        return _Shape(UndoState, msgspec.msgpack.Decoder(_Reverted))
     return _Shape(None, msgspec.msgpack.Decoder(declared))
 
 
 def _disassembled(value: Any, shape: _Shape) -> Iterator[Buffer]:
     if shape.kind is LazyList:
         return pack_list(value)
+    if shape.kind is dict:
+        return _sliced(value)
+    if shape.kind is UndoState:
+        return _reverted_parts(value)
     return pack_index(value) if shape.kind is LazyIndex else iter((_encode(value),))
+
+
+def _count(value: Any, shape: _Shape) -> int:
+    """Returns the number of items of a list or an index; 0 for a field of another kind."""
+    return len(value) if shape.kind in (LazyList, LazyIndex) else 0
+
+
+def _sliced(value: dict[str, Any]) -> Iterator[Buffer]:
+    """Yields a dict in parts, in its order: a receipt may hold a record of megabytes."""
+    items = iter(value.items())
+    while part := dict(islice(items, DICT_ITEMS)):
+        yield _encode(part)
+
+
+def _reverted_parts(past: UndoState | None) -> Iterator[Buffer]:
+    """Yields what a revert removed in parts, because that may be most of the thread."""
+    if past is not None:
+        bare = msgspec.structs.replace(past, turns=[], entries=[])
+        yield _encode(_Reverted(bare, len(past.turns), len(past.entries)))
+        yield from pack_list(past.turns)
+        yield from pack_list(past.entries)
+
+
+def _reverted(head: _Reverted, parts: list[memoryview]) -> UndoState:
+    chunks = -(-head.turns // CHUNK_ITEMS)
+    head.past.turns = LazyList(parts[:chunks], head.turns, _decode_turns)
+    head.past.entries = LazyList(parts[chunks:], head.entries, _decode_entries)
+    return head.past
 
 
 def _assembled(directory: Directory, parts: memoryview) -> ThreadState:
@@ -193,6 +252,10 @@ def _assembled(directory: Directory, parts: memoryview) -> ThreadState:
 def _restored(shape: _Shape, count: int, slices: list[memoryview]) -> Any:
     if shape.kind is LazyList:
         return LazyList(slices, count, shape.decoder)
+    if shape.kind is dict:
+        return dict(chain.from_iterable(shape.decoder.decode(one).items() for one in slices))
+    if shape.kind is UndoState:
+        return _reverted(shape.decoder.decode(slices[0]), slices[1:]) if slices else None
     return (
         LazyIndex(slices, count, shape.decoder)
         if shape.kind is LazyIndex

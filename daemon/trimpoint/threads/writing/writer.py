@@ -73,9 +73,9 @@ class ThreadWriter:
         self.read_only: str | None = None
         self._journal = journal
         self._deps = deps
-        self._appended = 0
+        self.lost_items: set[tuple[str, int]] = set()  # turns with generations, in no journal
         self._unpublished: deque[Unpublished] = deque()
-        self._unpublished_bytes = 0
+        self._appended = self._unpublished_bytes = 0
         self._unwritten_facts = UnwrittenFacts()
         self._stale = False
         self._recovering = anyio.Lock()

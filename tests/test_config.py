@@ -86,7 +86,7 @@ def test_an_unknown_key_is_named_with_its_line_and_the_nearest_there_is(
         (
             '[context]\nauto = "on"',
             2,
-            "context.auto: Invalid enum value 'on'. It takes one of off, warn, compact.",
+            "context.auto: Invalid enum value 'on'. It takes one of off, warn, mask, compact.",
         ),
         ("[context]\n\ncritical_at = 1.5", 3, "context.critical_at: Expected `float` <= 1.0."),
         ("[context]\nwarning_at = 0", 2, "context.warning_at: Expected `float` > 0.0."),

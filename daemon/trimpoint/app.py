@@ -194,6 +194,7 @@ def policy_of(config: Config, profile: LaunchProfile) -> Policy:
             if model.max_context_tokens
         },
         auto=context.auto,
+        mask_at=context.mask_at,
         preserve_recent_turns=context.preserve_recent_turns,
         min_freed=context.min_freed,
         pins_share=context.pins_share,

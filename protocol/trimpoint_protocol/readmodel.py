@@ -143,7 +143,7 @@ class ThreadSession(WireStruct, frozen=True, kw_only=True):
 
 
 class AutoCompaction(WireStruct, frozen=True, kw_only=True):
-    """The state of automatic compaction. `mode`: off | warn | compact, as configured.
+    """The state of automatic compaction. `mode`: off | warn | mask | compact, as configured.
 
     `state`: `idle`; `due` (the thread is compacted as soon as it is idle, before its next turn);
     `running`; `stopped` (the last attempts failed or freed too little, or the context was full
@@ -152,7 +152,7 @@ class AutoCompaction(WireStruct, frozen=True, kw_only=True):
     `said` and `hints`, which are commands that help, as they are typed in a chat.
     """
 
-    mode: Literal["off", "warn", "compact"]
+    mode: Literal["off", "warn", "mask", "compact"]
     state: Literal["idle", "due", "running", "stopped"]
     message: str
     said: str = ""

@@ -32,7 +32,7 @@ def filled(
 
 def poke(thread: Conversation) -> tuple[ev.AnyEvent, ...]:
     """Returns the events of an automatic compaction that is due, or none."""
-    return thread.do(internal.CompactWhenCritical()).events
+    return thread.do(internal.TrimWhenDue()).events
 
 
 def begins(thread: Conversation) -> bool:

@@ -70,6 +70,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
         900,
         ("entry-3", "turn-2#call_0"),
         (("turn-2", ((0, "h2.1"), (4, ""))),),
+        120_000,
     ),
     ev.TrimUndone("thread", "trim-point", 4),
     ev.TrimRedone("thread", "trim-point", 5),

@@ -11,6 +11,7 @@ from tests.e2e.conversation import Conversation
 ANSWER_TOKENS = 10
 BASELINE_TOKENS = 12_000
 WINDOW = 258_400  # Codex's, of a model that it does not know
+CRITICAL = 233_000  # of this window
 METER_DEADLINE_S = STEP_S
 
 
@@ -76,3 +77,16 @@ class MeterProbe:
         left = (usable - max(0, last["totalTokens"] - BASELINE_TOKENS)) / usable * 100
         assert meter["leftPercent"] == int(max(0, left) + 0.5)
         assert meter["percent"] == round(last["totalTokens"] / window * 100, 1)
+
+
+async def until_compacted(talk: Conversation, after: int = 0) -> dict[str, Any]:
+    """Waits for the end of an automatic compaction, and returns its last step."""
+    with anyio.fail_after(STEP_S):
+        heard = await talk.client.expect(
+            lambda m: (
+                m.get("method") == "commands/progress"
+                and m["params"]["phase"] in ("ready", "failed")
+            ),
+            after,
+        )
+    return dict(heard["params"])

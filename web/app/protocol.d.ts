@@ -33,12 +33,12 @@ export type ArchiveThread = {
 };
 
 /**
- * The state of automatic compaction. `mode`: off | warn | compact, as configured.
+ * The state of automatic compaction. `mode`: off | warn | mask | compact, as configured.
  *
  * `state`: `idle`; `due` (the thread is compacted as soon as it is idle, before its next turn); `running`; `stopped` (the last attempts failed or freed too little, or the context was full again within a turn each time: no more attempts until a person compacts or clears, or the usage falls). `message` is a sentence for a person, "" when there is nothing to say. It is made of `said` and `hints`, which are commands that help, as they are typed in a chat.
  */
 export type AutoCompaction = {
-    mode: "compact" | "off" | "warn";
+    mode: "compact" | "mask" | "off" | "warn";
     state: "due" | "idle" | "running" | "stopped";
     message: string;
     said?: string;
@@ -215,7 +215,7 @@ export type CommandOutcome = {
 /**
  * A step of a slash command; `phase`: compacting | stopping | starting | bootstrapping | retrying | ready | failed | cancelled.
  *
- * `trigger` "auto" marks an automatic compaction, which all clients that are subscribed to the thread or follow it are notified of. `command` "overflow" marks the retry of a turn that did not fit, which nobody typed; every client of the thread is notified.
+ * `trigger` "auto" marks an automatic compaction or mask, which all clients that are subscribed to the thread or follow it are notified of. `command` "overflow" marks the retry of a turn that did not fit, which nobody typed; every client of the thread is notified.
  */
 export type CommandProgress = {
     threadId: string;

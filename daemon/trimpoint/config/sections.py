@@ -86,7 +86,7 @@ class CompactionSection(_Section, frozen=True):
 class ContextSection(_Section, frozen=True):
     """`[context]`: the levels of the meter, and what happens at the critical level."""
 
-    auto: Literal["off", "warn", "compact"] = "warn"
+    auto: Literal["off", "warn", "mask", "compact"] = "warn"
     warning_at: Share = 0.70
     critical_at: Share = 0.90
     preserve_recent_turns: Annotated[int, msgspec.Meta(ge=0)] = 3
@@ -96,6 +96,7 @@ class ContextSection(_Section, frozen=True):
     cached_price: Share = 0.1
     cache_write_price: Above0 = 1.0
     cache_minutes: Above0 = 10
+    mask_at: Share = 0.50
 
     def __post_init__(self) -> None:
         if self.warning_at > self.critical_at:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from trimpoint.core.context.active_context import active_message_count
 from trimpoint.core.context.provider_compactions import turns_brought_back
+from trimpoint.core.decide.auto_masking import AUTO_MASK
 from trimpoint.core.decide.reverting import RevertTarget, resolve_target
 from trimpoint.core.decide.undoing import newest_boundary
 from trimpoint.core.model.decision import counted
@@ -244,6 +245,8 @@ def _compacted(state: ThreadState, point: TrimPoint) -> str:
 
 def _discarded(discard: Discard) -> str:
     verb = "Discarded" if discard.entry_ids else "Masked"
+    if discard.trigger == AUTO_MASK:
+        verb = "Masked automatically, as the context filled up"
     return (
         f"{verb}: {removed_text(discard)} left the context and can still be read. Files are as "
         "they were."

@@ -85,6 +85,8 @@ class Notifications:
                     yield "failed"
                 case ev.TrimPointCreated(trigger="auto" | "overflow"):
                     yield "automatic"
+                case ev.ContextMasked(trigger="autoMask"):
+                    yield "automatic"
                 case ev.UsageReported() if self._has_become_critical(state):
                     yield "critical"
                 case _:

@@ -176,9 +176,9 @@ class CommandProgress(Result, frozen=True, kw_only=True):
     """A step of a slash command; `phase`: compacting | stopping | starting | bootstrapping |
     retrying | ready | failed | cancelled.
 
-    `trigger` "auto" marks an automatic compaction, which all clients that are subscribed to the
-    thread or follow it are notified of. `command` "overflow" marks the retry of a turn that did not
-    fit, which nobody typed; every client of the thread is notified.
+    `trigger` "auto" marks an automatic compaction or mask, which all clients that are subscribed to
+    the thread or follow it are notified of. `command` "overflow" marks the retry of a turn that did
+    not fit, which nobody typed; every client of the thread is notified.
     """
 
     thread_id: str

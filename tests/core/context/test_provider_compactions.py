@@ -222,7 +222,7 @@ def test_an_automatic_compaction_keeps_no_turns_that_codex_had_compacted() -> No
     thread = started(turns=4, policy=policy)
     compacted_turn(thread, used=91_000)
     assert auto_status(thread.state, policy).state == "due"
-    requested = thread.do(internal.CompactWhenCritical()).events[1]
+    requested = thread.do(internal.TrimWhenDue()).events[1]
     assert isinstance(requested, ev.CompactionRequested)
     assert requested.keep_last_n_turns == 1
 

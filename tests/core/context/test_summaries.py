@@ -42,7 +42,7 @@ def test_the_command_the_models_own_row_and_the_section_name_the_summarizer_in_t
 def test_an_automatic_compaction_has_the_configured_summarizer() -> None:
     thread = started(turns=5, policy=CONFIGURED)
     thread.report(ev.UsageReported("turn-5", 90, 90, 100, 80, 0, 10, 0))
-    decision = thread.do(internal.CompactWhenCritical())
+    decision = thread.do(internal.TrimWhenDue())
     [event] = [e for e in decision.events if isinstance(e, ev.CompactionRequested)]
     assert (event.model, event.effort, event.trigger) == ("fast", "low", "auto")
 

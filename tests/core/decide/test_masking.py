@@ -16,7 +16,7 @@ from trimpoint.core.decide.undoing import newest_boundary
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy, Policy
 from trimpoint.core.views.compression_text import compression_preview, preview_text
-from trimpoint.core.views.timeline import derive_timeline_entries
+from trimpoint.core.views.timeline import Timeline
 from trimpoint.core.views.trim_outcome import came_back
 from trimpoint.core.views.view import read_model
 from trimpoint.operations.history.adoption import as_it_was, inherited_history
@@ -188,7 +188,7 @@ def test_people_see_the_output_and_that_it_is_masked() -> None:
     one = entry_of(thread.state, "cat one")
     thread.do(mask(one))
     thread.settle()
-    entries = list(derive_timeline_entries(thread.state, frozenset()))
+    entries = list(Timeline(thread.state, frozenset()))
     marked = [entry.id for entry in entries if isinstance(entry, TimelineActivity) and entry.masked]
     assert marked == [one]
     assert not any(entry.trimmed for entry in entries if isinstance(entry, TimelineActivity))

@@ -16,11 +16,9 @@ from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness, opened_harness
 from tests.e2e.conversation import Conversation
 from tests.e2e.daemon_process import daemon_process, kill
-from tests.e2e.gauge import MeterProbe, spending
+from tests.e2e.gauge import CRITICAL, MeterProbe, spending, until_compacted
 
 pytestmark = pytest.mark.codex
-
-CRITICAL = 233_000  # of Codex's window of 258,400
 
 
 def configure(harness: Harness, **context: Any) -> None:
@@ -33,19 +31,6 @@ async def until_auto(talk: Conversation, state: str, after: int = 0) -> dict[str
         heard = await talk.client.expect(
             lambda m: (
                 m.get("method") == "context/updated" and m["params"]["auto"]["state"] == state
-            ),
-            after,
-        )
-    return dict(heard["params"])
-
-
-async def until_compacted(talk: Conversation, after: int = 0) -> dict[str, Any]:
-    """Waits for the end of an automatic compaction, and returns its last step."""
-    with anyio.fail_after(STEP_S):
-        heard = await talk.client.expect(
-            lambda m: (
-                m.get("method") == "commands/progress"
-                and m["params"]["phase"] in ("ready", "failed")
             ),
             after,
         )

@@ -1,16 +1,14 @@
 """Masks in a real conversation; the model's next input proves them (docs/spec/context.md)."""
 
-from typing import Any
-
 import msgspec
 import pytest
 from trimpoint.config.sections import Config, DiscardSection
-from trimpoint.core.context.active_context import is_preamble
-from trimpoint.testkit import ModelRequest, reasoning, run, say
+from trimpoint.testkit import reasoning, run, say
 from trimpoint.threads.ids import new_uuid7
 
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
+from tests.e2e.trims.masking import counted, masked, sent
 
 pytestmark = pytest.mark.codex
 
@@ -34,34 +32,6 @@ async def work(talk: Conversation, word: str) -> None:
         say(f"answer-{word}."),
     )
     await talk.prompt(f"prompt-{word}.")
-
-
-async def sent(talk: Conversation, prompt: str) -> list[dict[str, Any]]:
-    """Returns the conversation that the model is sent with a prompt, without that prompt."""
-    talk.script.then(say(f"answer to {prompt}"))
-    await talk.prompt(prompt)
-    request: ModelRequest = talk.model.turn_requests()[-1]
-    return [item for item in request.input if not is_preamble(item)][:-1]
-
-
-def masked(items: list[dict[str, Any]], *words: str) -> list[dict[str, Any]]:
-    """Returns the items with a placeholder, of any number of tokens, in the place of these outputs."""
-    return [
-        {**item, "output": "MASKED"}
-        if "output" in item and any(f"-of-{word}" in str(item["output"]) for word in words)
-        else item
-        for item in items
-    ]
-
-
-def counted(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the items with each placeholder as `MASKED`."""
-    return [
-        {**item, "output": "MASKED"}
-        if str(item.get("output", "")).endswith("tokens left the context]")
-        else item
-        for item in items
-    ]
 
 
 async def mask(talk: Conversation, word: str) -> None:

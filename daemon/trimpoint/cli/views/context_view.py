@@ -21,6 +21,7 @@ _LABEL_CELLS = 14  # "Automatic", what is between it and the value, and a blank 
 _AUTOMATIC = {
     "off": "nothing is said and nothing done when it fills up",
     "warn": "you are warned when it fills up",
+    "mask": "old output is masked when it fills up",
     "compact": "it is compacted when it is critical",
 }
 

@@ -22,6 +22,8 @@ from trimpoint.core.context.context_size import (
     window_of,
 )
 from trimpoint.core.context.provider_compactions import seen_turns
+from trimpoint.core.decide.auto_masking import AUTO_MASK, masks_due
+from trimpoint.core.decide.discarding import removed
 from trimpoint.core.evolve.compaction_attempts import AUTO, REMEMBERED
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, Policy, Stamp, when_idle
@@ -41,9 +43,16 @@ ADVICE = [
 ]
 
 
-def compact_when_critical(state: ThreadState, stamp: Stamp, policy: Policy) -> Decision:
-    """Starts a compaction if one is due and the thread is idle; otherwise returns no events."""
-    if not is_due(state, policy) or when_idle(state, "compact") is not None:
+def trim_when_due(state: ThreadState, stamp: Stamp, policy: Policy) -> Decision:
+    """Masks old output, or starts a compaction, if that is due and the thread is idle; otherwise
+    returns no events. Where both are, what is masked may suffice, so the compaction waits for the
+    next report.
+    """
+    if when_idle(state, "compact") is not None:
+        return Accepted(())
+    if masks := masks_due(state, policy, stamp.now_ms):
+        return removed(state, (), masks, stamp, AUTO_MASK)
+    if not is_compaction_due(state, policy):
         return Accepted(())
     summarizer = policy.summarizer
     requested = ev.CompactionRequested(
@@ -57,7 +66,12 @@ def compact_when_critical(state: ThreadState, stamp: Stamp, policy: Policy) -> D
     return Accepted((ev.OperationStarted(stamp.id, "compact"), requested), stamp.id)
 
 
-def is_due(state: ThreadState, policy: Policy) -> bool:
+def is_due(state: ThreadState, policy: Policy, now_ms: int) -> bool:
+    """Returns whether something must be masked or compacted as soon as the thread is idle."""
+    return is_compaction_due(state, policy) or bool(masks_due(state, policy, now_ms))
+
+
+def is_compaction_due(state: ThreadState, policy: Policy) -> bool:
     """Returns whether the context must be compacted as soon as the thread is idle."""
     return (
         policy.auto == "compact"
@@ -108,7 +122,7 @@ def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
         return rm.AutoCompaction(mode=policy.auto, state="idle", message="")
     if policy.auto == "compact" and has_stopped(state, policy):
         return _advised(policy, "stopped", _stop_reason(state, policy))
-    if is_due(state, policy):
+    if is_compaction_due(state, policy):
         return rm.AutoCompaction(
             mode=policy.auto,
             state="due",

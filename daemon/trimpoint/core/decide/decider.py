@@ -12,7 +12,7 @@ from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.context.pins import standing_pins
-from trimpoint.core.decide.auto_compaction import compact_when_critical
+from trimpoint.core.decide.auto_compaction import trim_when_due
 from trimpoint.core.decide.discarding import discard, mask
 from trimpoint.core.decide.new_facts import new_facts
 from trimpoint.core.decide.overflow import complete_recovery, recover_from_overflow
@@ -119,8 +119,8 @@ def _decide_internal(
             return recover_from_overflow(state, command, stamp, policy)
         case internal.CompleteRecovery():
             return complete_recovery(state, command, stamp)
-        case internal.CompactWhenCritical():
-            return compact_when_critical(state, stamp, policy)
+        case internal.TrimWhenDue():
+            return trim_when_due(state, stamp, policy)
         case internal.OpenSession():
             return (
                 _start(state, stamp, force=command.force)

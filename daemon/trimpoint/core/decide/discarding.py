@@ -122,13 +122,13 @@ def discard(
             return plan
         if not plan.chosen and not plan.masks:
             return nothing_to_discard(plan)
-        return _accepted(state, plan.chosen, plan.masks, stamp, command.trigger or "compress")
+        return removed(state, plan.chosen, plan.masks, stamp, command.trigger or "compress")
     chosen = _named(state, units, command.entry_ids)
     if isinstance(chosen, Rejected):
         return chosen
     if total_tokens(units) - total_tokens(chosen) < policy.floor_tokens:
         return _below_floor(units, chosen, total_tokens(chosen), policy)
-    return _accepted(state, chosen, (), stamp, command.trigger or "discard")
+    return removed(state, chosen, (), stamp, command.trigger or "discard")
 
 
 def mask(
@@ -160,16 +160,17 @@ def mask(
     freed = sum(mask.freed_tokens for mask in masks)
     if total_tokens(units) - freed < policy.floor_tokens:
         return _below_floor(units, chosen, freed, policy)
-    return _accepted(state, (), masks, stamp, "mask")
+    return removed(state, (), masks, stamp, "mask")
 
 
-def _accepted(
+def removed(
     state: ThreadState,
     chosen: Sequence[ContextSegment],
     masks: Sequence[Mask],
     stamp: Stamp,
     trigger: str,
 ) -> Accepted:
+    """Returns the events that discard `chosen` and make `masks`, and open a generation."""
     started = ev.OperationStarted(stamp.id, "discard")
     return Accepted((started, *_opened(state, chosen, masks, stamp, trigger)), stamp.id)
 
@@ -362,11 +363,15 @@ def _opened(
         trigger,
         total_tokens(chosen) + sum(mask.freed_tokens for mask in masks),
     )
-    masked_ids = tuple(name for mask in masks for name in mask.segment.entry_ids)
-    removed = with_masks(discarded, masked_ids, masks_by_turn(state, masks)) if masks else discarded
+    event: ev.AnyEvent = discarded
+    if masks:
+        names = tuple(name for mask in masks for name in mask.segment.entry_ids)
+        report = state.usage.report
+        used = report.used if report is not None else 0
+        event = with_masks(discarded, names, masks_by_turn(state, masks), used)
     opened = reopened_generation(state, "discard")
     return (
-        removed,
+        event,
         opened,
         ev.SessionStopRequested(number - 1),
         ev.SessionStartRequested(number),

@@ -70,10 +70,13 @@ def with_masks(
     discarded: ev.ContextDiscarded,
     masked_entry_ids: tuple[str, ...],
     masks: tuple[tuple[str, tuple[tuple[int, str], ...]], ...],
+    used_tokens: int = 0,
 ) -> ev.ContextMasked:
-    """Returns the event of a discard that also masks."""
+    """Returns the event of a discard that also masks. `used_tokens` is the size of the context."""
     fields = msgspec.structs.asdict(discarded)
-    return ev.ContextMasked(**fields, masked_entry_ids=masked_entry_ids, masks=masks)
+    return ev.ContextMasked(
+        **fields, masked_entry_ids=masked_entry_ids, masks=masks, used_tokens=used_tokens
+    )
 
 
 def masks_by_turn(

@@ -251,6 +251,7 @@ def _discard(state: ThreadState, event: ev.ContextDiscarded | ev.ContextMasked, 
             masked_entry_ids=masked_ids,
             masks={turn_id: dict(of_turn) for turn_id, of_turn in masks},
             masked=masked,
+            used_tokens=event.used_tokens if isinstance(event, ev.ContextMasked) else 0,
         )
     )
     state.redoable = 0

@@ -99,9 +99,9 @@ class CompleteRecovery(msgspec.Struct, frozen=True):
     pruned_injected: int = 0
 
 
-class CompactWhenCritical(msgspec.Struct, frozen=True):
-    """Compacts the context if its level is critical and automatic compaction is configured. Given
-    after the end of a turn and before a turn begins.
+class TrimWhenDue(msgspec.Struct, frozen=True):
+    """Masks old output or compacts the context if that is configured and due. Given after the end
+    of a turn and before a turn begins.
     """
 
 
@@ -167,7 +167,7 @@ InternalCommand = (
     | CompleteCompaction
     | RecoverFromOverflow
     | CompleteRecovery
-    | CompactWhenCritical
+    | TrimWhenDue
     | OpenSession
     | RollBackTurns
     | CompleteRevert

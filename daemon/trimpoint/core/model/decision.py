@@ -68,11 +68,12 @@ class Policy(msgspec.Struct, frozen=True):
     a turn that did not fit into the window is repeated in a smaller context. `warning_at` and
     `critical_at` are shares of the window from 0 to 1. `model_windows` are window sizes in tokens
     by model, for models whose window Codex does not report. `provider_compacts_at` is the number of
-    tokens at which Codex is configured to compact by itself, or None. `auto` says what happens at
-    the critical level; an automatic compaction keeps `preserve_recent_turns` turns, and counts as
-    useless if it frees less than the share `min_freed` of the window. Pins may take the share
-    `pins_share` of the window. `cache` is the provider's cache, `model_caches` those of models for
-    which something else is configured.
+    tokens at which Codex is configured to compact by itself, or None. `auto` says what is done
+    without being asked: old output is masked from the share `mask_at` of the window on, and a
+    critical context is compacted. An automatic compaction keeps `preserve_recent_turns` turns, and
+    counts as useless if it frees less than the share `min_freed` of the window. Pins may take the
+    share `pins_share` of the window. `cache` is the provider's cache, `model_caches` those of
+    models for which something else is configured.
     """
 
     min_messages: int = 6
@@ -81,7 +82,8 @@ class Policy(msgspec.Struct, frozen=True):
     critical_at: float = 0.90
     model_windows: dict[str, int] = {}
     provider_compacts_at: int | None = None
-    auto: Literal["off", "warn", "compact"] = "warn"
+    auto: Literal["off", "warn", "mask", "compact"] = "warn"
+    mask_at: float = 0.5
     preserve_recent_turns: int = 3
     min_freed: float = 0.10
     pins_share: float = 0.25

@@ -135,8 +135,9 @@ class Discard(msgspec.Struct):
     the ids of the discarded entries, and `messages` the number of prompts and answers among these.
     `masks` are the positions of the masked raw items with their ids in the history, `masked` the
     ids of the masked entries. `entry_ids` and `masked_entry_ids` are the ids under which clients
-    know the entries. `turn_index` and `entry_index` are the numbers of turns and entries that the
-    thread had at that time.
+    know the entries. `used_tokens` is the reported size of the context before a mask, or 0.
+    `turn_index` and `entry_index` are the numbers of turns and entries that the thread had at that
+    time.
     """
 
     id: str
@@ -153,6 +154,7 @@ class Discard(msgspec.Struct):
     masked_entry_ids: tuple[str, ...] = ()
     masks: dict[str, dict[int, str]] = {}
     masked: dict[str, tuple[str, ...]] = {}
+    used_tokens: int = 0
 
 
 Boundary = TrimPoint | Discard

@@ -43,6 +43,7 @@ _CALLED = {
     "agent": "what the agent discarded",
     "discard": "the discard",
     "mask": "the mask",
+    "autoMask": "the automatic mask",
 }
 
 

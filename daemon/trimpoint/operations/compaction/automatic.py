@@ -12,10 +12,11 @@ from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.appserver.versions import OLDEST_SUPPORTED
 from trimpoint.core.decide.auto_compaction import is_due
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.commands import CompactWhenCritical
+from trimpoint.core.model.commands import TrimWhenDue
 from trimpoint.core.model.decision import busy
 from trimpoint.threads.errors import ThreadError
 from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writing.sequencer import now_ms
 from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
@@ -31,20 +32,22 @@ class AutoCompaction:
         registry.subscribe(self._on_record)
 
     def is_due(self, writer: ThreadWriter) -> bool:
-        """Returns whether the thread is idle and its context has to be compacted now."""
+        """Returns whether the thread is idle and its context has to be trimmed now."""
         if (
             writer.read_only is not None
             or (self._link.version or OLDEST_SUPPORTED) < OLDEST_SUPPORTED
         ):
             return False
-        return is_due(writer.state, self._registry.policy) and busy(writer.state) is None
+        if busy(writer.state) is not None:
+            return False
+        return is_due(writer.state, self._registry.policy, now_ms())
 
     async def begin(self, writer: ThreadWriter) -> None:
-        """Begins the compaction of a thread, if it is still due. Never raises, because a turn does
+        """Begins the trim of a thread, if it is still due. Never raises, because a turn does
         not depend on it.
         """
         try:
-            await writer.execute(CompactWhenCritical())
+            await writer.execute(TrimWhenDue())
         except ThreadError as error:
             log.warning(
                 "automatic_compaction_not_begun", thread_id=writer.thread_id, detail=str(error)

@@ -76,7 +76,8 @@ class ContextMasked(Event, frozen=True, array_like=True, tag="thread.context-mas
     their output. Until `est_tokens`, the fields are those of `ContextDiscarded`, and may be empty.
 
     `masks` has for each turn id the positions of the masked raw items, each with the id by which
-    the agent can read it in the history, or an empty one. `est_tokens` counts what both freed.
+    the agent can read it in the history, or an empty one. `est_tokens` counts what both freed,
+    `used_tokens` is the size of the context before, as it was reported last.
     """
 
     private: ClassVar[frozenset[str]] = frozenset({"items", "masks"})
@@ -90,6 +91,7 @@ class ContextMasked(Event, frozen=True, array_like=True, tag="thread.context-mas
     est_tokens: int
     masked_entry_ids: tuple[str, ...]
     masks: tuple[tuple[str, tuple[tuple[int, str], ...]], ...]
+    used_tokens: int = 0
 
 
 class TrimUndone(Event, frozen=True, array_like=True, tag="thread.trim-undone"):

@@ -20,12 +20,14 @@ from trimpoint.core.context.context_size import (
     reported_size,
     window_of,
 )
+from trimpoint.core.decide.auto_masking import AUTO_MASK
 from trimpoint.core.evolve.compaction_attempts import AUTO
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import UsageTotals
 from trimpoint.core.views.meter import context_status, status_of
+from trimpoint.core.views.trim_outcome import UNDO
 from trimpoint.gateway.session.clients import Clients, Delivery
 from trimpoint.threads.off_loop import must_weigh, weighed
 from trimpoint.threads.registry import ThreadRegistry
@@ -64,7 +66,7 @@ class ContextMeters:
         self._clients = clients
         self._foreign_usage = foreign_usage
         self._published: dict[str, ContextStatus] = {}
-        self._compacting: set[str] = set()
+        self._automatic: dict[str, str] = {}
         self._tasks = tasks
         self._outdated: set[str] = set()
         self._weighing: set[str] = set()
@@ -151,14 +153,22 @@ class ContextMeters:
             )
 
     def _publish_progress(self, thread_id: str, event: ev.AnyEvent) -> None:
-        """Sends clients the progress of an automatic compaction."""
+        """Sends clients the progress of an automatic compaction or mask, and people the word that
+        old output has left the context.
+        """
         match event:
             case ev.CompactionRequested(trigger=trigger) if trigger == AUTO:
-                self._compacting.add(event.operation_id)
-            case ev.OperationAdvanced() if event.operation_id in self._compacting:
+                self._automatic[event.operation_id] = "compact"
+            # A fork inherits the masks of its parent in its first generation.
+            case ev.ContextMasked(trigger=trigger, trim_point_id=operation_id) if (
+                trigger == AUTO_MASK and event.generation > 1
+            ):
+                self._automatic[operation_id] = "compress"
+            case ev.OperationAdvanced() if event.operation_id in self._automatic:
+                command = self._automatic[event.operation_id]
                 step = CommandProgress(
                     thread_id=thread_id,
-                    command="compact",
+                    command=command,
                     phase=event.phase,
                     message=event.message,
                     operation_id=event.operation_id,
@@ -166,7 +176,12 @@ class ContextMeters:
                 )
                 self._send(PROGRESS, thread_id, step)
                 if not is_open(Phase(event.phase)):
-                    self._compacting.discard(event.operation_id)
+                    del self._automatic[event.operation_id]
+                    if command == "compress":
+                        said = f"{event.message} {UNDO} brings it back."
+                        self._clients.broadcast(
+                            thread_id, WARNING, partial(_warning, thread_id, said)
+                        )
             case _:
                 pass
 

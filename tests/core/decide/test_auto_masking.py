@@ -1,0 +1,104 @@
+"""Automatic masks: when old output is masked without a request, and when it is left alone."""
+
+import msgspec
+import pytest
+from trimpoint.core.decide.auto_masking import masks_due
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import DiscardPolicy, Policy
+from trimpoint.core.views.trim_outcome import called
+from trimpoint.operations.messages import ready_message
+from trimpoint_protocol import commands as wire
+
+from tests.core.auto_compaction import WINDOW
+from tests.core.discards import work
+from tests.core.given import Conversation, client, started
+from tests.core.pinning import act
+from tests.core.usage import call, complete
+
+MASK = Policy(auto="mask", min_freed=0.003, discard=DiscardPolicy(floor_tokens=0))
+MINUTE_MS = 60_000
+
+
+def worked(turns: int = 7, *, policy: Policy = MASK) -> Conversation:
+    thread = started(policy=policy)
+    for number in range(turns):
+        work(thread, f"w{number}")
+    return thread
+
+
+def measured(thread: Conversation, used: int) -> Conversation:
+    """Runs a turn whose model call has `used` tokens of input."""
+    turn_id = thread.begin_turn("go on")
+    before = thread.state.usage.report.running_total if thread.state.usage.report else 0
+    thread.report(call(turn_id, used, before + used + 10, WINDOW))
+    complete(thread, turn_id)
+    return thread
+
+
+def trims(thread: Conversation) -> list[ev.ContextMasked]:
+    events = thread.do(internal.TrimWhenDue()).events
+    return [event for event in events if isinstance(event, ev.ContextMasked)]
+
+
+def due_after(thread: Conversation, minutes: float) -> bool:
+    last = thread.state.usage.last_call
+    assert last is not None
+    return bool(masks_due(thread.state, thread.policy, last.at_ms + round(minutes * MINUTE_MS)))
+
+
+def test_nothing_is_masked_below_the_share_or_where_it_is_not_configured() -> None:
+    assert not due_after(measured(worked(), 40_000), 60)
+    warns = msgspec.structs.replace(MASK, auto="warn")
+    assert not due_after(measured(worked(policy=warns), 80_000), 60)
+
+
+def test_from_the_share_on_it_waits_for_a_cold_cache() -> None:
+    thread = measured(worked(), 55_000)
+    assert not due_after(thread, 1)
+    assert due_after(thread, 11)
+
+
+@pytest.mark.parametrize(("used", "is_due"), [(75_000, False), (95_000, True)])
+def test_with_a_warm_cache_it_masks_when_it_pays_off_soon_or_is_urgent(
+    used: int, is_due: bool
+) -> None:
+    assert due_after(measured(worked(), used), 1) is is_due
+
+
+def test_what_frees_too_little_is_not_masked() -> None:
+    policy = msgspec.structs.replace(MASK, min_freed=0.1)
+    assert not due_after(measured(worked(policy=policy), 95_000), 60)
+
+
+def test_an_automatic_mask_leaves_the_newest_turns_and_says_what_it_was() -> None:
+    thread = measured(worked(), 95_000)
+    [masked] = trims(thread)
+    assert (masked.trigger, masked.used_tokens) == ("autoMask", 95_010)
+    assert masked.masked_entry_ids == ("w0", "w1", "w2", "w3", "w4")
+    operation = thread.state.operation
+    assert operation is not None
+    thread.settle()
+    said = ready_message(thread.state, operation, [])
+    assert said.startswith(
+        "Masked automatically, as the context filled up: the output of 5 entries"
+    )
+    assert called(thread.state.discards[-1]) == "the automatic mask"
+    assert trims(thread) == []
+
+
+def test_a_person_who_undoes_it_is_left_alone_until_the_context_has_grown() -> None:
+    thread = measured(worked(), 95_000)
+    assert trims(thread)
+    thread.settle()
+    act(thread, client(wire.UndoTrim))
+    measured(thread, 98_000)
+    assert trims(thread) == []
+    measured(thread, 106_000)
+    assert trims(thread)
+
+
+def test_the_rung_above_masks_before_it_compacts() -> None:
+    policy = msgspec.structs.replace(MASK, auto="compact")
+    thread = measured(worked(policy=policy), 95_000)
+    assert trims(thread)

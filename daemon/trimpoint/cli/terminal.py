@@ -58,6 +58,14 @@ def plain_console() -> Console:
     return _console(sys.stdout, force_terminal=False)
 
 
+def outputs_are_one() -> bool:
+    """Returns whether standard output and standard error go to the same place, as with `2>&1`."""
+    try:
+        return os.path.sameopenfile(1, 2)
+    except OSError:
+        return False
+
+
 def console_for(stream: IO[str], width: int) -> Console:
     """Returns a console of `width` columns whose output another program shows on the terminal, such
     as a pager.

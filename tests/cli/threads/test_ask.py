@@ -29,6 +29,18 @@ async def test_a_prompt_continues_the_last_thread_of_this_folder_unless_a_new_on
     assert {one["turns"], other["turns"]} == {1, 2}
 
 
+async def test_an_answer_is_printed_once_where_both_outputs_go_to_one_place(
+    stage: CliHarness,
+) -> None:
+    stage.script.then(say("answer-1."), say("answer-2."))
+    environment = stage.with_program_on_path()
+    async with stage.daemon():
+        both = await stage.shell("trimpoint ask prompt-1. 2>&1", environment)
+        assert (both.code, both.out.count("answer-1.")) == (0, 1), both.out
+        apart = await stage.shell("trimpoint ask prompt-2.", environment)
+    assert (apart.out, apart.err.count("answer-2.")) == ("answer-2.\n", 1)
+
+
 async def test_settings_hold_from_the_turn_on_in_which_they_were_given(stage: CliHarness) -> None:
     picture = stage.worktree / "one.png"
     picture.write_bytes(bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"

@@ -20,7 +20,14 @@ from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import KnownThread, current_folder, known, short_id
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.json_output import write_text
-from trimpoint.cli.terminal import one_line, print_json, print_line, stderr_console, stdout_console
+from trimpoint.cli.terminal import (
+    one_line,
+    outputs_are_one,
+    print_json,
+    print_line,
+    stderr_console,
+    stdout_console,
+)
 from trimpoint.cli.thread_commands.slash import carry_out
 from trimpoint.cli.thread_commands.thread_choice import adopted, chosen_thread, last_thread_here
 from trimpoint.cli.thread_commands.turns.prompt import folder
@@ -100,7 +107,7 @@ async def _ask(arguments: argparse.Namespace, given: list[dict[str, str]], clien
     if arguments.json:
         print_json({"threadId": opened.thread_id, "turn": ended})
         return exit_code(ended)
-    if not stdout_console().is_terminal and turn.answer:
+    if turn.answer and not stdout_console().is_terminal and not outputs_are_one():
         write_text(f"{turn.answer}\n")
     await _show_meter(client, opened.thread_id)
     return exit_code(ended)

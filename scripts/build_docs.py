@@ -50,6 +50,7 @@ def stage() -> None:
     """Copies the pages to where the generator reads them."""
     shutil.rmtree(PAGES, ignore_errors=True)
     shutil.copytree(ROOT / "docs", PAGES / "docs", ignore=shutil.ignore_patterns("man"))
+    shutil.copy(ROOT / "scripts" / "docs_site.js", PAGES / "site.js")
     for name in BESIDE:
         (PAGES / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, PAGES / name)

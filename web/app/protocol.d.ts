@@ -1065,6 +1065,9 @@ export type SessionContent = {
  * `cwd` is where the new thread works. Without it that is the folder of the session, if the client's process works there, too; else the request is refused. `last` carries over only so many of the newest turns. `compact` compacts the new thread at once.
  */
 export type SessionContinueParams = {
+    codexHome?: string | null;
+    claudeHome?: string | null;
+    geminiHome?: string | null;
     sessionId: string;
     agent?: "claude" | "codex" | "gemini" | "trimpoint" | null;
     cwd?: string | null;
@@ -1076,6 +1079,9 @@ export type SessionContinueParams = {
  * `includeCompacted`: include the messages that a summary replaced or a rewind took back.
  */
 export type SessionExportParams = {
+    codexHome?: string | null;
+    claudeHome?: string | null;
+    geminiHome?: string | null;
     sessionId: string;
     agent?: "claude" | "codex" | "gemini" | "trimpoint" | null;
     format?: "markdown" | "unified" | "unified-json";
@@ -1091,9 +1097,12 @@ export type SessionList = {
 };
 
 /**
- * Filters for `sessions/list`. `since` is a time (RFC 3339). `search`: words that must all be in the title, first prompt, folder or id.
+ * Filters for `sessions/list`. `since` is a time (RFC 3339). `search`: words that must all be in the title, first prompt, folder or id. `codexHome`, `claudeHome` and `geminiHome` are the folders of the client's agents, as in all four methods about sessions; without one, the daemon's.
  */
 export type SessionListParams = {
+    codexHome?: string | null;
+    claudeHome?: string | null;
+    geminiHome?: string | null;
     agent?: "claude" | "codex" | "gemini" | "trimpoint" | null;
     cwd?: string | null;
     since?: string | null;
@@ -1133,6 +1142,9 @@ export type SessionOverview = {
  * `sessionId` is an id or the end of one; `agent` is needed where sessions of two agents match.
  */
 export type SessionReadParams = {
+    codexHome?: string | null;
+    claudeHome?: string | null;
+    geminiHome?: string | null;
     sessionId: string;
     agent?: "claude" | "codex" | "gemini" | "trimpoint" | null;
     includeCompacted?: boolean;

@@ -1,10 +1,15 @@
 """The folders where the agents keep their sessions."""
 
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from trimpoint_protocol.locations import home_or_root
+
+# What stands in a path for a byte that is no UTF-8.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Homes(NamedTuple):
@@ -23,6 +28,15 @@ def homes_in(environ: Mapping[str, str]) -> Homes:
         claude=Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude"),
         gemini=Path(environ.get("GEMINI_CLI_HOME") or home) / ".gemini",
     )
+
+
+def homes_to_send(environ: Mapping[str, str]) -> dict[str, str]:
+    """Returns the folders of this environment as a request about sessions names them. One whose
+    name is no UTF-8 is left out, because JSON has no such names.
+    """
+    places = homes_in(environ)._asdict()
+    named = {f"{agent}Home": os.path.abspath(home) for agent, home in places.items()}
+    return {name: home for name, home in named.items() if not _SURROGATE.search(home)}
 
 
 def cache_file(environ: Mapping[str, str]) -> Path:

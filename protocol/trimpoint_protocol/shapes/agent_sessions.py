@@ -16,6 +16,7 @@ __all__ = [
     "SessionContent",
     "SessionContinueParams",
     "SessionExportParams",
+    "SessionFolders",
     "SessionList",
     "SessionListParams",
     "SessionOverview",
@@ -61,9 +62,21 @@ class SessionOverview(Result, frozen=True, kw_only=True):
     problem: str | None = None
 
 
-class SessionListParams(Params, frozen=True, kw_only=True):
+class SessionFolders(Params, frozen=True, kw_only=True):
+    """The folders where the agents of the client keep their sessions, each absolute: such as
+    `~/.codex`, `~/.claude` and `~/.gemini`. One that is null is that of the daemon's environment.
+    """
+
+    codex_home: str | None = None
+    claude_home: str | None = None
+    gemini_home: str | None = None
+
+
+class SessionListParams(SessionFolders, frozen=True, kw_only=True):
     """Filters for `sessions/list`. `since` is a time (RFC 3339). `search`: words that must all be
-    in the title, first prompt, folder or id.
+    in the title, first prompt, folder or id. `codexHome`, `claudeHome` and `geminiHome` are the
+    folders of the client's agents, as in all four methods about sessions; without one, the
+    daemon's.
     """
 
     agent: Agent | None = None
@@ -83,7 +96,7 @@ class SessionList(Result, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-class SessionReadParams(Params, frozen=True, kw_only=True):
+class SessionReadParams(SessionFolders, frozen=True, kw_only=True):
     """`sessionId` is an id or the end of one; `agent` is needed where sessions of two agents
     match.
     """
@@ -104,7 +117,7 @@ class SessionRecords(Result, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-class SessionExportParams(Params, frozen=True, kw_only=True):
+class SessionExportParams(SessionFolders, frozen=True, kw_only=True):
     """`includeCompacted`: include the messages that a summary replaced or a rewind took back."""
 
     session_id: str
@@ -120,7 +133,7 @@ class SessionContent(Result, frozen=True, kw_only=True):
     content: str
 
 
-class SessionContinueParams(Params, frozen=True, kw_only=True):
+class SessionContinueParams(SessionFolders, frozen=True, kw_only=True):
     """`cwd` is where the new thread works. Without it that is the folder of the session, if the
     client's process works there, too; else the request is refused. `last` carries over only so many
     of the newest turns. `compact` compacts the new thread at once.

@@ -16,6 +16,7 @@ from trimpoint.cli.connection.known_threads import short_id
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.terminal import one_line, print_json, stdout_console
 from trimpoint.core.model.decision import counted
+from trimpoint.sessionlogs.homes import homes_to_send
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -34,6 +35,7 @@ async def _continue(arguments: argparse.Namespace, cwd: str | None, client: Clie
         cwd=cwd,
         last=arguments.last,
         compact=arguments.compact,
+        **homes_to_send(os.environ),
     )
     if arguments.json:
         print_json(msgspec.to_builtins(begun))

@@ -14,10 +14,9 @@ from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.session_commands.own_threads import summaries_on_disk
 from trimpoint.cli.terminal import print_json, stdout_console
 from trimpoint.cli.views.sessions_view import sessions_table
-from trimpoint.codex.appserver.launch_requests import is_same_path
 from trimpoint.gateway.methods.agent_sessions.own_sessions import conversations
 from trimpoint.sessionlogs.catalogue import Query, is_wanted, listed, newest_first
-from trimpoint.sessionlogs.homes import cache_file, homes_in
+from trimpoint.sessionlogs.homes import cache_file, homes_in, homes_to_send
 from trimpoint.sessionlogs.overviews import Overviews
 
 
@@ -37,20 +36,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_daemon(arguments: argparse.Namespace, cwd: str | None) -> list[SessionOverview] | None:
-    """Returns what the running daemon lists; None if none runs, or its Codex has another home."""
+    """Returns what the running daemon lists; None if none runs, or it does not answer this."""
     found: list[SessionOverview] = []
 
     async def ask_all(client: Client) -> int:
-        if not is_same_path(client.codex_home, str(homes_in(os.environ).codex)):
-            return Exit.SKIPPED
         found.extend(await _listed_by(client, arguments, cwd))
         return Exit.DONE
 
     try:
-        is_told = with_daemon(arguments, ask_all, starts=False) == Exit.DONE
+        with_daemon(arguments, ask_all, starts=False)
     except CliError:  # no daemon, or a socket that cannot be used: the logs are there all the same
         return None
-    return found if is_told else None
+    return found
 
 
 async def _list_own(arguments: argparse.Namespace, cwd: str | None, client: Client) -> int:
@@ -66,6 +63,7 @@ async def _listed_by(
         "since": arguments.since.isoformat() if arguments.since is not None else None,
         "search": arguments.search,
         "limit": MAX_SESSIONS,
+        **homes_to_send(os.environ),
     }
     found: list[SessionOverview] = []
     cursor: str | None = None

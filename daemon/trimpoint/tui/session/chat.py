@@ -1,5 +1,6 @@
 """The actions of the chat, over a connection that may be lost and restored."""
 
+import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Literal, TypeVar
@@ -21,12 +22,12 @@ from trimpoint_protocol.methods import (
 )
 from trimpoint_protocol.shapes.agent_sessions import (
     ContinuedSession,
-    SessionContinueParams,
     SessionOverview,
 )
 from trimpoint_protocol.shapes.history import HistoryHit
 
 from trimpoint.cli.exits import CliError, sole_error
+from trimpoint.sessionlogs.homes import homes_to_send
 from trimpoint.tui.model.popup import paths_of
 from trimpoint.tui.model.prompt import SHELL, is_command
 from trimpoint.tui.model.settings import settings_of
@@ -319,7 +320,7 @@ class Chat:
 
     async def continue_session(self, session: SessionOverview) -> None:
         """Starts a thread with the context of another agent's session, and shows it."""
-        params = SessionContinueParams(session_id=session.id, agent=session.agent)
+        params = {"sessionId": session.id, "agent": session.agent, **homes_to_send(os.environ)}
         done = await self.attempt(
             lambda client: client.request("sessions/continue", params, result=ContinuedSession)
         )

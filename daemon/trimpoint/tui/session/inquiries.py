@@ -1,5 +1,6 @@
 """Requests the data of other screens: the context, checkpoints, sessions, search results."""
 
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, Protocol, TypeVar
 
@@ -14,7 +15,7 @@ from trimpoint_protocol.methods import (
     ThreadParams,
 )
 from trimpoint_protocol.readmodel import ContextPin
-from trimpoint_protocol.shapes.agent_sessions import SessionList, SessionListParams, SessionOverview
+from trimpoint_protocol.shapes.agent_sessions import SessionList, SessionOverview
 from trimpoint_protocol.shapes.checkpoints import CheckpointList, RevertPreviewParams
 from trimpoint_protocol.shapes.history import (
     HistoryExcerpt,
@@ -25,6 +26,7 @@ from trimpoint_protocol.shapes.history import (
     HistorySearchResult,
 )
 
+from trimpoint.sessionlogs.homes import homes_to_send
 from trimpoint.tui.model.settings import Model, models_of
 from trimpoint.tui.model.state import ChatState
 
@@ -128,7 +130,7 @@ class Inquiries:
 
     async def sessions(self) -> list[SessionOverview]:
         """Returns the sessions of other agents, the most recently changed one first."""
-        params = SessionListParams(limit=MAX_SESSIONS)
+        params = {"limit": MAX_SESSIONS, **homes_to_send(os.environ)}
         found = await self._access.attempt(
             lambda client: client.request("sessions/list", params, result=SessionList)
         )

@@ -103,7 +103,8 @@ class AgentSessionMethods:
     async def _list(self, call: Call, params: a.SessionListParams) -> a.SessionList:
         since = _since(params.since)
         query = Query(params.agent, params.cwd, since, params.search)
-        everything = await to_thread.run_sync(self._listed, query)
+        homes = self._homes_of(params)
+        everything = await to_thread.run_sync(self._listed, homes, query)
         if params.agent in (None, "trimpoint"):
             found = conversations(everything, self._registry.summaries.values())
             everything = newest_first([one for one in found if is_wanted(one, query)])
@@ -112,15 +113,24 @@ class AgentSessionMethods:
         next_cursor = str(end) if end < len(everything) else None
         return a.SessionList(sessions=everything[start:end], next_cursor=next_cursor)
 
-    def _listed(self, query: Query) -> list[a.SessionOverview]:
-        return listed(self._homes, Overviews(self._cache), query)
+    def _listed(self, homes: Homes, query: Query) -> list[a.SessionOverview]:
+        return listed(homes, Overviews(self._cache), query)
+
+    def _homes_of(self, params: a.SessionFolders) -> Homes:
+        """Returns the folders that the client names, or those of this daemon."""
+        named = (params.codex_home, params.claude_home, params.gemini_home)
+        for folder in named:
+            if folder is not None and not os.path.isabs(folder):
+                raise Refusal(Reason.INVALID_PARAMS, f"{folder!r} is no absolute path of a folder.")
+        pairs = zip(named, self._homes, strict=True)
+        return Homes(*(ours if theirs is None else Path(theirs) for theirs, ours in pairs))
 
     async def _read(self, call: Call, params: a.SessionReadParams) -> a.SessionRecords:
         return await to_thread.run_sync(self._page, params)
 
     def _page(self, params: a.SessionReadParams) -> a.SessionRecords:
         start, whole = _place(params.cursor), params.include_compacted
-        found = self._named(params.session_id, params.agent)
+        found = self._named(params)
         page = self._pages.page(
             place_in(found, include_compacted=whole, start=start),
             partial(self._exported, found, "unified", include_compacted=whole),
@@ -148,7 +158,7 @@ class AgentSessionMethods:
         return m.ExportResult(format=params.format, content=content)
 
     def _content(self, params: a.SessionExportParams) -> str:
-        found = self._named(params.session_id, params.agent)
+        found = self._named(params)
         pieces: list[bytes] = []
         room = MAX_EXPORT_BYTES
         for piece in self._exported(
@@ -179,13 +189,16 @@ class AgentSessionMethods:
         return _continued(thread_id, cwd, window, given)
 
     def _window(self, params: a.SessionContinueParams) -> LiveWindow:
-        found = self._named(params.session_id, params.agent)
+        found = self._named(params)
         try:
             return live_window(Reading(found, include_compacted=False))
         except CannotRead as error:
             raise _unreadable(error) from None
 
-    def _named(self, session_id: str, agent: Agent | None) -> FoundSession:
+    def _named(
+        self, params: a.SessionReadParams | a.SessionExportParams | a.SessionContinueParams
+    ) -> FoundSession:
+        session_id, agent = params.session_id, params.agent
         if self._own_id(session_id, agent) is not None:
             problem = f"{session_id} is a thread of trimpoint, not a session of another program."
             hint = (
@@ -195,7 +208,7 @@ class AgentSessionMethods:
             )
             raise Refusal(Reason.NOT_SUPPORTED, problem, hint)
         try:
-            return session_named(self._homes, session_id, agent)
+            return session_named(self._homes_of(params), session_id, agent)
         except Ambiguous as error:
             raise _ambiguous(error) from None
 

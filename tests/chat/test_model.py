@@ -1,8 +1,10 @@
 """The status bar, typed text, menus, lists, details and the state."""
 
+from typing import Any
+
 import pytest
 from trimpoint.core.model.decision import SUB_AGENT
-from trimpoint.tui.model.attention import Attention, others_that_ask, window_title
+from trimpoint.tui.model.attention import Attention, is_behind, others_that_ask, window_title
 from trimpoint.tui.model.choosing import Choosing, Option, matches
 from trimpoint.tui.model.details import MAX_LINES, can_open, details, short_summary, text_of
 from trimpoint.tui.model.inspection import Inspection, Share
@@ -390,3 +392,20 @@ def test_the_terminal_rings_only_where_it_may() -> None:
         assert written[0] == "\x1b[22;2t\x1b]2;… Mine · trimpoint\x07"
         assert ("\x07\x1b]9;Mine asks you something\x07" in written) is is_loud
         assert written[-1] == "\x1b[23;2t"
+
+
+@pytest.mark.parametrize(
+    ("status", "members", "behind"),
+    [
+        (None, {"busy": "turn: running"}, False),
+        ({"type": "idle"}, {"busy": "turn: running"}, True),
+        ({"type": "idle"}, {}, False),
+        ({"type": "active", "activeFlags": []}, {"busy": "turn: running"}, False),
+        ({"type": "active", "activeFlags": ["waitingOnApproval"]}, {}, True),
+        ({"type": "active", "activeFlags": ["waitingOnUserInput"]}, {"asks": "tool"}, False),
+    ],
+)
+def test_a_list_is_read_again_while_the_daemon_is_behind_codex(
+    status: dict[str, Any] | None, members: dict[str, Any], behind: bool
+) -> None:
+    assert is_behind(thread("shop", **members), status) is behind

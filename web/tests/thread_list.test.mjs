@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { ThreadList } from "../app/store/thread_list.js";
 
-const thread = (busy) => ({ id: "t", name: "shop", busy, archived: false, asks: null });
+const thread = (busy, asks = null) => ({ id: "t", name: "shop", busy, archived: false, asks });
 
 /** @param {import("node:test").TestContext} context */
 function opened(context) {
@@ -12,7 +12,7 @@ function opened(context) {
     const answers = [];
     const told = [];
     const list = new ThreadList(
-        { request: () => new Promise((resolve) => answers.push((busy) => resolve({ threads: [thread(busy)] }))) },
+        { request: () => new Promise((resolve) => answers.push((busy, asks) => resolve({ threads: [thread(busy, asks)] }))) },
         { tell: (what, _id, title) => told.push(`${what}: ${title}`) },
     );
     const settled = () => new Promise(setImmediate);
@@ -37,6 +37,20 @@ test("a list is asked for however often threads change", (context) => {
         pass(100);
     }
     assert.ok(answers.length >= 4);
+});
+
+test("a thread that asks is told although Codex said so before the daemon had its question", async (context) => {
+    const { list, answers, told, settled, pass } = opened(context);
+    list.note("thread/status/changed", { threadId: "t", status: { type: "active", activeFlags: ["waitingOnApproval"] } });
+    pass(1_000);
+    answers[0]("turn: running");
+    await settled();
+    pass(5_000);
+    answers[1]("turn: running", "item/commandExecution/requestApproval");
+    await settled();
+    assert.deepEqual(told, ["The agent asks: shop"]);
+    pass(60_000);
+    assert.equal(answers.length, 2);
 });
 
 test("the end of a thread that Codex said to rest before it was over is told", async (context) => {

@@ -11,6 +11,17 @@ export function waits({ asks, archived }) {
     return !archived && Boolean(asks);
 }
 
+/**
+ * Returns whether the daemon has not recorded yet what Codex has said of a thread: that it rests (the daemon may go on and
+ * compact), or that it waits for an answer. The daemon tells nobody when it has.
+ * @param {{asks?: string | null, busy: string | null}} thread
+ * @param {any} said the status that Codex has given
+ */
+export function isBehind({ asks, busy }, said) {
+    const isWaiting = said?.activeFlags?.some?.((/** @type {unknown} */ flag) => String(flag).startsWith("waitingOn"));
+    return isWaiting ? !asks : said !== undefined && said?.type !== "active" && Boolean(busy);
+}
+
 /** @param {{name: string | null, preview?: string}} thread */
 export function titleOf(thread) {
     return thread.name || thread.preview || "Untitled";

@@ -6,15 +6,14 @@
  * @import {Notifier} from "./notifier.js"
  * @import {Session} from "./session.js"
  */
-import { changesIn, titleOf } from "../model/threads.js";
+import { changesIn, isBehind, titleOf } from "../model/threads.js";
 import { signal } from "../vendor.js";
 
 const REFRESH_AFTER_MS = 150; // once for many changes
 // A long list costs much, and need not be as new.
 const MANY = 300;
 const REFRESH_MANY_MS = 3000;
-// Codex says that a thread rests before its turn is over for the daemon, which may then compact, and tells nobody the end.
-const UNSETTLED_MS = 2000;
+const UNSETTLED_MS = 1000;
 
 export class ThreadList {
     /**
@@ -30,8 +29,8 @@ export class ThreadList {
         this._askedAt = 0;
         this._asked = 0;
         this._answered = 0;
-        /** @type {Set<string>} the threads of which Codex said last that they rest */
-        this._resting = new Set();
+        /** @type {Map<string, any>} what Codex said last of each thread */
+        this._said = new Map();
     }
 
     /**
@@ -41,7 +40,7 @@ export class ThreadList {
      */
     note(method, params) {
         if (method === "thread/status/changed") {
-            this._resting[params.status?.type === "active" ? "delete" : "add"](params.threadId);
+            this._said.set(params.threadId, params.status);
         }
         this.refreshSoon();
     }
@@ -50,13 +49,13 @@ export class ThreadList {
         if (this._timer) {
             return; // so that a thread that changes all the time does not put it off for ever
         }
-        const isLong = (this.threads.value?.length ?? 0) > MANY;
-        const pause = isLong ? this._askedAt + REFRESH_MANY_MS - Date.now() : 0;
-        this._refreshIn(Math.max(REFRESH_AFTER_MS, pause));
+        this._refreshIn(REFRESH_AFTER_MS);
     }
 
-    /** @param {number} pause */
-    _refreshIn(pause) {
+    /** @param {number} least */
+    _refreshIn(least) {
+        const isLong = (this.threads.value?.length ?? 0) > MANY;
+        const pause = Math.max(least, isLong ? this._askedAt + REFRESH_MANY_MS - Date.now() : 0);
         clearTimeout(this._timer);
         this._timer = setTimeout(() => {
             this._timer = 0;
@@ -75,7 +74,7 @@ export class ThreadList {
             this._answered = number;
             const { asking, done } = changesIn(this.threads.value ?? threads, threads);
             this.threads.value = threads;
-            if (!this._timer && threads.some((/** @type {ThreadOverview} */ one) => one.busy && this._resting.has(one.id))) {
+            if (!this._timer && threads.some((/** @type {ThreadOverview} */ one) => isBehind(one, this._said.get(one.id)))) {
                 this._refreshIn(UNSETTLED_MS);
             }
             for (const [what, some] of /** @type {const} */ ([["The agent asks", asking], ["The agent is done", done]])) {

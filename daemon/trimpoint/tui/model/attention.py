@@ -1,5 +1,9 @@
 """What a person who looks elsewhere is told: that a thread waits for them, or has answered."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from trimpoint_protocol.lenient import as_list
 from trimpoint_protocol.methods import ThreadOverview
 
 from trimpoint.cli.terminal import one_line
@@ -12,6 +16,19 @@ _TITLE_CHARS = 40
 def asks(thread: ThreadOverview) -> bool:
     """Returns whether a thread waits for a person's answer."""
     return thread.asks is not None and not thread.archived
+
+
+def is_behind(thread: ThreadOverview, said: Mapping[str, Any] | None) -> bool:
+    """Returns whether the daemon has not recorded yet what Codex has said of a thread: that it
+    rests, or that it waits for an answer. The daemon tells nobody when it has.
+
+    :param said: the status that Codex gave last, None if it gave none.
+    """
+    if said is None:
+        return False
+    if any(str(flag).startswith("waitingOn") for flag in as_list(said.get("activeFlags"))):
+        return thread.asks is None
+    return said.get("type") != "active" and thread.busy is not None
 
 
 class Attention:

@@ -5,7 +5,9 @@ The daemon decides how an event changes the timeline: after such an event the ne
 again.
 """
 
+import math
 from contextlib import suppress
+from typing import Any
 
 import anyio
 import msgspec
@@ -29,6 +31,7 @@ from trimpoint_protocol.readmodel import (
 from trimpoint_protocol.shapes.orchestration import LiveItem
 
 from trimpoint.cli.views.timeline_view import TurnMark
+from trimpoint.tui.model.attention import is_behind
 from trimpoint.tui.model.questions import ANSWERED_HERE, card_of
 from trimpoint.tui.model.settings import settings_of
 from trimpoint.tui.model.state import ChatState, Question, Tone
@@ -38,6 +41,7 @@ from trimpoint.tui.session.readings import LIST_CHANGED, READ_AFTER, Reading
 FIRST_PAGE, PAGE, TAIL = 100, 500, 60
 MARKED_TURNS = 300
 JOIN_AFTER_S = 0.6
+BEHIND_S = 1.0
 
 
 class _Subscribed(msgspec.Struct, frozen=True):
@@ -77,6 +81,7 @@ class Following:
         self._is_wanted = anyio.Event()
         self._is_wanted.set()
         self._is_begun = anyio.Event()
+        self._said: dict[str, dict[str, Any]] = {}
 
     # --- what is followed -----------------------------------------------------------------------
 
@@ -171,6 +176,8 @@ class Following:
             self._take_notification(message)
         elif message.method in LIST_CHANGED:
             self.want("threads")
+        if message.method == "thread/status/changed":
+            self._said[str(message.thread_id)] = as_dict(message.params.get("status"))
 
     def _take_event(self, event: EventEnvelope) -> None:
         if event.thread_id != self._state.thread_id:
@@ -250,7 +257,9 @@ class Following:
     async def keep_reading(self) -> None:
         """Reads the requested parts until the connection ends."""
         while True:
-            await self._is_wanted.wait()
+            with anyio.move_on_after(BEHIND_S if self._is_behind() else math.inf):
+                await self._is_wanted.wait()
+            self._wanted = self._wanted or {"threads": None}
             self._is_wanted = anyio.Event()
             wanted, self._wanted = list(self._wanted), {}
             try:
@@ -260,6 +269,9 @@ class Following:
             except RemoteError as error:
                 self._state.notify(Tone.PROBLEM, str(error), error.hint)
                 self._changes.note()
+
+    def _is_behind(self) -> bool:
+        return any(is_behind(one, self._said.get(one.id)) for one in self._state.threads)
 
     async def read(self, *readings: Reading) -> None:
         """Reads parts of the state from the daemon."""

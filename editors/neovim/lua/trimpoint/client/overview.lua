@@ -7,6 +7,7 @@ local M = {}
 local REFRESH_MS = 200 -- once for many changes
 -- A long list costs much, and need not be as new.
 local MANY, REFRESH_MANY_MS = 300, 3000
+local BEHIND_MS = 1000
 local CHANGES_LIST = {
   ["thread/started"] = true,
   ["thread/archived"] = true,
@@ -20,12 +21,31 @@ local CHANGES_LIST = {
 local threads = {}
 ---@type fun(asking: table[])[]
 local listeners = {}
+---@type table<string, table> the status that Codex gave last
+local said = {}
 local count, is_known, is_asked = 0, false, false
 
 ---@param thread table
 ---@return boolean
 function M.waits(thread)
   return thread.asks ~= nil and not thread.archived
+end
+
+--- Returns whether the daemon has not recorded yet what Codex has said of a thread: that it rests,
+--- or that it waits for an answer. The daemon tells nobody when it has.
+---@param thread table
+---@return boolean
+local function is_behind(thread)
+  local status = said[thread.id]
+  if type(status) ~= "table" then
+    return false
+  end
+  for _, flag in ipairs(type(status.activeFlags) == "table" and status.activeFlags or {}) do
+    if vim.startswith(tostring(flag), "waitingOn") then
+      return thread.asks == nil
+    end
+  end
+  return status.type ~= "active" and thread.busy ~= nil
 end
 
 ---@param rows table[]
@@ -44,7 +64,8 @@ local function take(rows)
   end
 end
 
-local function refresh_soon()
+---@param least integer?
+local function refresh_soon(least)
   if is_asked then
     return
   end
@@ -58,9 +79,12 @@ local function refresh_soon()
       local answer = session.request("orchestration/snapshot", {})
       if answer then
         take(answer.threads)
+        if vim.iter(answer.threads):any(is_behind) then
+          refresh_soon(BEHIND_MS)
+        end
       end
     end)
-  end, count > MANY and is_known and REFRESH_MANY_MS or REFRESH_MS)
+  end, count > MANY and is_known and REFRESH_MANY_MS or least or REFRESH_MS)
 end
 
 --- Returns the threads that wait for a person, but for those with these ids.
@@ -88,7 +112,10 @@ session.listen({
       refresh_soon()
     end
   end,
-  on_notification = function(method)
+  on_notification = function(method, params)
+    if method == "thread/status/changed" and params.threadId then
+      said[params.threadId] = params.status
+    end
     if CHANGES_LIST[method] then
       refresh_soon()
     end

@@ -36,6 +36,7 @@ class Cancelled:
     def __init__(self, harness: Harness, editor: Editor, session_id: str) -> None:
         self.harness, self.editor, self.session_id = harness, editor, session_id
         self.marker = harness.worktree / "ran"
+        self.may_be_compacted = anyio.Event()
 
     def answer(self, request: ModelRequest) -> Reply:
         # By the prompt: the model may not have been asked yet when the cancel comes.
@@ -80,8 +81,29 @@ class Cancelled:
         await self.editor.update("compaction_update", after, status="in_progress")
         return await self.begin()
 
+    async def behind_that_of_another_client(self) -> int:
+        await self._two_turns()
+        await self._compact_elsewhere()
+        return await self.begin()
+
+    async def behind_one_that_ran_before_it_came(self) -> int:
+        await self._two_turns()
+        await self.editor.request("session/close", sessionId=self.session_id)
+        await self._compact_elsewhere()
+        await self.editor.request(
+            "session/load", sessionId=self.session_id, cwd=str(self.harness.worktree), mcpServers=[]
+        )
+        return await self.begin()
+
+    async def _compact_elsewhere(self) -> None:
+        command = {"type": "thread.context.compact", "force": True, "threadId": self.session_id}
+        async with self.harness.client() as client:
+            dispatched = {"commandId": "another's", **command}
+            await client.request("orchestration/dispatch", command=dispatched)
+            await self.harness.model.wait_for_request(lambda one: one.kind == "inline_compaction")
+
     async def _two_turns(self, *tokens: int) -> None:
-        self.harness.script.at_compaction(hang("The gist", until=anyio.Event()))
+        self.harness.script.at_compaction(hang("The gist", until=self.may_be_compacted))
         for used in tokens or (300, 400):
             self.harness.script.then(say("Hm.", usage=spending(used)))
             await self.editor.prompt(self.session_id, "Say something.")
@@ -93,8 +115,13 @@ STATES = {
     "in an approval": Cancelled.in_an_approval,
     "in its compaction": Cancelled.in_its_compaction,
     "behind a compaction": Cancelled.behind_a_compaction,
+    "behind a compaction of another client": Cancelled.behind_that_of_another_client,
+    "behind a compaction that ran before it came": Cancelled.behind_one_that_ran_before_it_came,
     "behind an automatic compaction": Cancelled.behind_an_automatic_compaction,
 }
+
+# The compaction of another client goes on, and what waits for it never reaches the model.
+WITHDRAWN = ("behind a compaction of another client", "behind a compaction that ran before it came")
 
 
 @pytest.mark.each_case(reason="each row is another state")
@@ -109,6 +136,9 @@ async def test_nothing_runs_behind_a_cancel_and_the_next_prompt_is_answered(
     prompt = await STATES[state](scene)
     await editor.notify("session/cancel", sessionId=session_id)
     assert (await editor.result_of(prompt))["stopReason"] == "cancelled"
+    scene.may_be_compacted.set()
     assert await editor.prompt(session_id, "Are you there?") == {"stopReason": "end_turn"}
     assert not scene.marker.exists()
     assert harness.model.turn_requests()[-1].mentions("Are you there?")
+    if state in WITHDRAWN:
+        assert not harness.model.turn_requests()[-1].mentions("Begin.")

@@ -132,7 +132,7 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
         **Samples(sessions, identity, turns.handlers["thread/sample"]).handlers,
         **archive.handlers,
         **revert.handlers,
-        **Interrupts(method_deps, requests, lost_endings, side.played).handlers,
+        **Interrupts(method_deps, requests, lost_endings, side.played, starts).handlers,
         **SkillMenu(link, requests.forward).handlers,
         **StatusLine(link, meters, identity, requests.forward).handlers,
         **ClearHint(registry, identity, turns.handlers["thread/name/set"]).handlers,

@@ -61,6 +61,7 @@ class OwnTurn:
         self._prompts: list[Prompt] = []
         self._flush: asyncio.TimerHandle | None = None
         self._interrupts: asyncio.Task[None] | None = None
+        self._withdrawal: asyncio.Task[None] | None = None
 
     def add(self, prompt: Prompt) -> None:
         """Adds a prompt that is answered when the turn ends."""
@@ -102,10 +103,15 @@ class OwnTurn:
         return True
 
     def cancel(self) -> None:
-        """Interrupts the turn, at once or as soon as Codex has accepted it."""
+        """Interrupts the turn, at once or as soon as Codex has accepted it. One that waits for a
+        compaction is withdrawn.
+        """
         self.is_cancelled = True
+        create_task = asyncio.get_running_loop().create_task
         if self.turn_id is not None and self._interrupts is None:
-            self._interrupts = asyncio.get_running_loop().create_task(self._interrupt())
+            self._interrupts = create_task(self._interrupt(self.turn_id))
+        elif self.turn_id is None and self._withdrawal is None and self.thread_id:
+            self._withdrawal = create_task(self._interrupt(""))
 
     def on_notification(self, method: str, params: Json) -> None:
         """Handles a notification about the thread."""
@@ -149,9 +155,9 @@ class OwnTurn:
         if self.is_cancelled:
             self.cancel()
 
-    async def _interrupt(self) -> None:
+    async def _interrupt(self, turn_id: str) -> None:
         try:
-            await self._link.request("turn/interrupt", threadId=self.thread_id, turnId=self.turn_id)
+            await self._link.request("turn/interrupt", threadId=self.thread_id, turnId=turn_id)
         except RpcError:
             return  # it has just ended; if not, the prompt's deadline answers it
 

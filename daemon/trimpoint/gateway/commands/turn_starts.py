@@ -5,13 +5,14 @@ A person's prompt has priority: a turn that the daemon would start itself gives 
 prompt and to a busy thread.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 import msgspec
 from msgspec import Raw
+from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.errors import ProviderExited
 from trimpoint.core.decide.queueing import next_prompt
@@ -19,7 +20,10 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.core.model.queue import QueuedPrompt
 from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.session.clients import Client
+from trimpoint.gateway.session.requests.errors import wire_error
 from trimpoint.gateway.session.requests.ordered_request import request_in_order
+from trimpoint.gateway.session.requests.request import ClientRequest
 from trimpoint.operations.checkpoints.turn_captures import Baseline, TurnCaptures
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import (
@@ -35,6 +39,7 @@ from trimpoint.threads.writing.writer import ThreadWriter
 
 # How long a request that Codex accepted keeps the thread busy without a turn that runs.
 BEGUN_WITHIN_S = 5.0
+_WITHDRAWN = "The prompt was withdrawn while it waited; nothing was sent to the agent."
 
 
 class TurnStarts:
@@ -54,6 +59,7 @@ class TurnStarts:
         self._identity = identity
         self._captures = captures
         self._client_prompts: Counter[str] = Counter()
+        self._waiting: defaultdict[str, list[ClientRequest]] = defaultdict(list)
 
     @contextmanager
     def client_prompt_pending(self, thread_id: str) -> Generator[None]:
@@ -79,6 +85,28 @@ class TurnStarts:
                 session.writer.state.operation is operation
             ):  # otherwise a revert may have changed the files since
                 return session, baseline
+
+    async def ready_for(
+        self, client_request: ClientRequest, thread_id: str
+    ) -> tuple[ReadySession, Baseline | None] | None:
+        """Does as `ready` for a client's request; returns None if that was withdrawn meanwhile."""
+        self._waiting[thread_id].append(client_request)
+        try:
+            found = await self.ready(thread_id)
+        finally:
+            self._waiting[thread_id].remove(client_request)
+            if not self._waiting[thread_id]:
+                del self._waiting[thread_id]
+        return None if client_request.is_answered else found
+
+    def withdraw(self, thread_id: str, client: Client) -> bool:
+        """Refuses the client's requests that wait until the thread is ready: their turns will not
+        begin. Returns whether there was one.
+        """
+        own = [one for one in self._waiting.get(thread_id, ()) if one.client is client]
+        for one in own:
+            one.refuse_with(wire_error(Reason.CANCELLED, _WITHDRAWN, "Send the prompt again."))
+        return bool(own)
 
     async def send(
         self,

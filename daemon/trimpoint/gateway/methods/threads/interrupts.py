@@ -8,6 +8,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.jsonrpc import INVALID_REQUEST
 
 from trimpoint.codex.appserver.errors import ProviderError, ProviderTimeout
+from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
 from trimpoint.gateway.session.requests.errors import Refusal
@@ -24,20 +25,26 @@ class Interrupts:
         requests: ThreadRequests,
         lost: LostEndings,
         played: PlayedTurns,
+        starts: TurnStarts,
     ) -> None:
         self._registry, self._sessions, self._threads, self._identity = deps
         self._requests = requests
         self._lost = lost
         self._played = played
+        self._starts = starts
         self.handlers: dict[str, Handler] = {"turn/interrupt": self._interrupt}
 
     async def _interrupt(self, client_request: ClientRequest) -> Any:
-        """Interrupts a running turn, a played turn, or a compaction whose turn clients see."""
+        """Interrupts a running turn, a played turn, or a compaction whose turn clients see. An
+        empty id is that of whatever runs, and the client's own prompt that waits goes first.
+        """
         turn_id = str(client_request.params().get("turnId"))
         thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
             return await self._requests.forward(client_request)
-        # For Codex, an empty id is that of whatever is running (measured: 0.163).
+        # For Codex, too, an empty id is that of whatever is running (measured: 0.163).
+        if not turn_id and self._starts.withdraw(thread_id, client_request.client):
+            return {}
         played = (
             self._played.running(thread_id, turn_id) if turn_id else self._cancellable(thread_id)
         )

@@ -107,7 +107,10 @@ class TurnMethods:
         return await self._start_turn(client_request, thread_id)
 
     async def _start_turn(self, client_request: ClientRequest, thread_id: str) -> None:
-        session, baseline = await self._starts.ready(thread_id)
+        found = await self._starts.ready_for(client_request, thread_id)
+        if found is None:
+            return
+        session, baseline = found
         self._requests.refuse_archived(thread_id)  # it may have been archived meanwhile
         # Unlike in Codex, a client that sends a prompt is subscribed: the thread may have been
         # loaded for it just now.

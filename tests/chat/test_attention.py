@@ -39,7 +39,7 @@ def test_the_terminal_rings_only_where_it_may() -> None:
         state = ChatState("/work", "a")
         for asks in (None, "item/tool/requestUserInput"):
             state.threads = [thread("a", preview="Mine", busy="turn: running", asks=asks)]
-            alerts.tell(state, is_away=False)
+            alerts.notify(state, is_away=False)
         alerts.end()
         assert written[0] == "\x1b[22;2t\x1b]2;… Mine · trimpoint\x07"
         assert ("\x07\x1b]9;Mine asks you something\x07" in written) is is_loud

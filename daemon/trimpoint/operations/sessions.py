@@ -195,7 +195,7 @@ class Sessions:
         writer = await self._registry.thread(thread_id)
         attempts = writer.state.auto_attempts
         session = await self.ready(thread_id)
-        if self._auto.is_due(writer) and writer.state.auto_attempts is attempts:
+        if self._auto.may_be_due(writer) and writer.state.auto_attempts is attempts:
             await self._auto.begin(writer)
             session = await self.ready(thread_id)
         return session

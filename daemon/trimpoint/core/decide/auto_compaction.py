@@ -22,7 +22,7 @@ from trimpoint.core.context.context_size import (
     window_of,
 )
 from trimpoint.core.context.provider_compactions import seen_turns
-from trimpoint.core.decide.auto_masking import AUTO_MASK, masks_due
+from trimpoint.core.decide.auto_masking import AUTO_MASK, masks_due, may_mask
 from trimpoint.core.decide.discarding import removed
 from trimpoint.core.evolve.compaction_attempts import AUTO, REMEMBERED
 from trimpoint.core.model import events as ev
@@ -66,9 +66,11 @@ def trim_when_due(state: ThreadState, stamp: Stamp, policy: Policy) -> Decision:
     return Accepted((ev.OperationStarted(stamp.id, "compact"), requested), stamp.id)
 
 
-def is_due(state: ThreadState, policy: Policy, now_ms: int) -> bool:
-    """Returns whether something must be masked or compacted as soon as the thread is idle."""
-    return is_compaction_due(state, policy) or bool(masks_due(state, policy, now_ms))
+def may_be_due(state: ThreadState, policy: Policy) -> bool:
+    """Returns whether something may have to be masked, or has to be compacted, as soon as the
+    thread is idle.
+    """
+    return is_compaction_due(state, policy) or may_mask(state, policy)
 
 
 def is_compaction_due(state: ThreadState, policy: Policy) -> bool:

@@ -24,25 +24,41 @@ _OUTPUT = b"_call_output"
 _LEAST_BYTES_OF_A_TOKEN = 2
 
 
+def may_mask(state: ThreadState, policy: Policy) -> bool:
+    """Returns whether masks may be due, without looking into the items of the context."""
+    window, size = _measured(state, policy)
+    return (
+        policy.auto in _MASKING
+        and size is not None
+        and window is not None
+        and size >= policy.mask_at * window
+        and not _is_left_alone(state, size, window)
+        and _most_tokens_of_output(state, policy) >= policy.min_freed * window
+        and discard_refusal(state) is None
+    )
+
+
 def masks_due(state: ThreadState, policy: Policy, now_ms: int) -> list[Mask]:
     """Returns the masks that are to be made as soon as the thread is idle; none if it is not time.
 
     :param now_ms: the time in milliseconds since the epoch.
     """
-    window = window_of(state.usage, model_in(state.settings), policy)
-    size = reported_size(state.usage, window)
-    if policy.auto not in _MASKING or size is None or size.is_estimate or not window:
-        return []
-    least = round(policy.min_freed * window)
-    if size.used < policy.mask_at * window or _is_left_alone(state, size.used, window):
-        return []
-    if _most_tokens_of_output(state, policy) < least or discard_refusal(state) is not None:
+    window, size = _measured(state, policy)
+    if window is None or size is None or not may_mask(state, policy):
         return []
     masks = list(proposed_masks(state, context_segments(state), 0, policy.discard))
     freed = sum(mask.freed_tokens for mask in masks)
-    if freed < least or not _is_the_moment(state, policy, size.used, freed, now_ms):
-        return []
-    return masks
+    is_time = freed >= policy.min_freed * window and _is_the_moment(
+        state, policy, size, freed, now_ms
+    )
+    return masks if is_time else []
+
+
+def _measured(state: ThreadState, policy: Policy) -> tuple[int | None, int | None]:
+    """Returns the tokens of the window and of the context, the latter only as measured."""
+    window = window_of(state.usage, model_in(state.settings), policy)
+    size = reported_size(state.usage, window)
+    return window, None if size is None or size.is_estimate else size.used
 
 
 def _is_left_alone(state: ThreadState, used: int, window: int) -> bool:

@@ -10,13 +10,12 @@ from anyio.abc import TaskGroup
 from trimpoint.background import spawn
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.appserver.versions import OLDEST_SUPPORTED
-from trimpoint.core.decide.auto_compaction import is_due
+from trimpoint.core.decide.auto_compaction import may_be_due
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import TrimWhenDue
 from trimpoint.core.model.decision import busy
 from trimpoint.threads.errors import ThreadError
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writing.sequencer import now_ms
 from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
@@ -31,16 +30,14 @@ class AutoCompaction:
         self._tasks = tasks
         registry.subscribe(self._on_record)
 
-    def is_due(self, writer: ThreadWriter) -> bool:
-        """Returns whether the thread is idle and its context has to be trimmed now."""
+    def may_be_due(self, writer: ThreadWriter) -> bool:
+        """Returns whether the thread is idle and its context may have to be trimmed now."""
         if (
             writer.read_only is not None
             or (self._link.version or OLDEST_SUPPORTED) < OLDEST_SUPPORTED
         ):
             return False
-        if busy(writer.state) is not None:
-            return False
-        return is_due(writer.state, self._registry.policy, now_ms())
+        return may_be_due(writer.state, self._registry.policy) and busy(writer.state) is None
 
     async def begin(self, writer: ThreadWriter) -> None:
         """Begins the trim of a thread, if it is still due. Never raises, because a turn does
@@ -58,7 +55,7 @@ class AutoCompaction:
         if (
             writer is not None
             and any(_may_end_busy(event) for event in record.events)
-            and self.is_due(writer)
+            and self.may_be_due(writer)
         ):
             spawn(self._tasks, self.begin, writer)
 

@@ -7,13 +7,15 @@ from typing import NamedTuple, Protocol
 
 from trimpoint_protocol import commands as wire
 
+from trimpoint.core.decide.auto_masking import may_mask
 from trimpoint.core.decide.decider import AnyCommand, decide
+from trimpoint.core.model import commands as internal
 from trimpoint.core.model.decision import Decision, Policy, Stamp
 from trimpoint.core.model.state import ThreadState
 from trimpoint.threads.off_loop import off_loop
 
 # Their decisions weigh the context, and read neither checkpoints nor receipts.
-_WEIGHING = (wire.DiscardContext, wire.UndoTrim)
+_WEIGHING = (wire.DiscardContext, wire.MaskContext, wire.UndoTrim)
 # If the thread changes each time, the decision is made on the loop.
 _ATTEMPTS = 3
 
@@ -51,7 +53,10 @@ async def decided_ahead(
     """Returns the decision about the thread's `present` state, or None if it takes little time or
     the thread changed in between.
     """
-    if not isinstance(command, _WEIGHING) or command.command_id in present().receipts:
+    if isinstance(command, internal.TrimWhenDue):
+        if not may_mask(present(), deps.policy):
+            return None
+    elif not isinstance(command, _WEIGHING) or command.command_id in present().receipts:
         return None
     for _ in range(_ATTEMPTS):
         state, stamp, policy = present(), deps.stamp(), deps.policy

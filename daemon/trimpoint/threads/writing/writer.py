@@ -250,7 +250,7 @@ class ThreadWriter:
         if not self._is_consistent:
             raise JournalRefuses(str(self._journal.failure or UNWRITTEN))
         if not isinstance(command, wire.ClientCommand):
-            return self._decide(command, None, b"", None)
+            return self._decide(command, None, b"", ahead)
         fingerprint = fingerprint_of(command)
         receipt = self.state.receipts.get(command.command_id)
         if receipt is not None:

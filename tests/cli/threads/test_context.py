@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from rich.console import Console
+from trimpoint.cli.json_output import as_shown
 from trimpoint.cli.views.context_view import (
     context_bar,
     context_line,
@@ -247,3 +248,17 @@ async def test_watching_shows_the_bar_whenever_it_moves_and_what_to_do_about_it(
         "12%  30k of 258k tokens",
         "74% warning  190k of 258k tokens",
     ]
+
+
+def test_json_has_the_percentages_that_people_see() -> None:
+    wire = {"percent": 5.5, "leftPercent": 99, "usedTokens": 7, "rows": [{"cachedPercent": 12.4}]}
+    assert as_shown(wire) == {
+        "percent": 6,
+        "leftPercent": 94,
+        "usedTokens": 7,
+        "rows": [{"cachedPercent": 12}],
+    }
+    assert as_shown({"percent": None, "leftPercent": None}) == {
+        "percent": None,
+        "leftPercent": None,
+    }

@@ -61,7 +61,7 @@ def test_what_an_activity_has_printed_stands_in_a_fence_that_it_cannot_end() -> 
     assert (
         "- Result: `Read`\n\n````\n```\ncode\n````\n\n- Result: `Read`\n- Result: `Read`\n" in text
     )
-    assert text.endswith("x\n… 1 more characters\n```\n")
+    assert text.endswith("x\n… 1 more character\n```\n")
 
 
 def test_an_export_without_pruned_entries_says_how_many_it_omits() -> None:

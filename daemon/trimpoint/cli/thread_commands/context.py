@@ -13,6 +13,7 @@ from trimpoint_protocol.readmodel import ContextStatus
 from trimpoint.cli.connection.client import Client, RemoteError, ask
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit, UsageError
+from trimpoint.cli.json_output import as_shown
 from trimpoint.cli.terminal import print_json, stdout_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.context_view import context_table
@@ -50,7 +51,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
 
 def _print(arguments: argparse.Namespace, answer: dict[str, Any], view: RenderableType) -> int:
     if arguments.json:
-        print_json(answer)
+        print_json(as_shown(answer))
     else:
         stdout_console().print(view)
     return Exit.DONE

@@ -21,6 +21,7 @@ from trimpoint.cli.pager import paged
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.diff_view import counts, diff_rows, file_table
+from trimpoint.core.model.decision import counted
 
 _MOST_MOMENTS = 2
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
@@ -117,7 +118,9 @@ def _print_limits(found: CheckpointDiff) -> None:
             )
         )
     if len(found.files) < found.changed.files:
-        print_line(Text(f"{found.changed.files - len(found.files)} more files differ.", "yellow"))
+        left_out = found.changed.files - len(found.files)
+        verb = "differs" if left_out == 1 else "differ"
+        print_line(Text(f"{counted(left_out, 'more file')} {verb}.", "yellow"))
     notes: dict[str, str] = {}
     for moment in (found.older, found.newer):
         for note in moment.notes:

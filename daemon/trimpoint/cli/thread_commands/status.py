@@ -13,6 +13,7 @@ from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import here, known
 from trimpoint.cli.exits import Exit, NoDaemonRuns
+from trimpoint.cli.json_output import as_shown
 from trimpoint.cli.terminal import one_line, print_json, stdout_console
 from trimpoint.cli.views.age import duration
 from trimpoint.cli.views.threads_view import by_place, thread_groups
@@ -35,7 +36,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     snapshot = await client.request("orchestration/snapshot")
     threads = [row for row in snapshot["threads"] if arguments.all or not row["archived"]]
     if arguments.json:
-        print_json({"daemon": status, "threads": threads})
+        print_json({"daemon": status, "threads": as_shown(threads)})
         return Exit.DONE
     _print_daemon(stdout_console(), msgspec.convert(status, SidecarStatus))
     overviews = msgspec.convert({**snapshot, "threads": threads}, SnapshotResult).threads

@@ -12,6 +12,7 @@ from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import KnownThread, codex_threads, here, own_threads
 from trimpoint.cli.exits import Exit
+from trimpoint.cli.json_output import as_shown
 from trimpoint.cli.pager import paged
 from trimpoint.cli.terminal import print_json
 from trimpoint.cli.views.threads_view import by_place, thread_groups
@@ -33,7 +34,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         wanted = [thread for thread in wanted if thread.archived]
     shown = wanted[: arguments.limit]
     if arguments.json:
-        print_json({"place": place, "threads": [_document(thread) for thread in shown]})
+        print_json({"place": place, "threads": [as_shown(_document(thread)) for thread in shown]})
         return Exit.DONE
     with paged() as console:
         if shown:

@@ -17,6 +17,7 @@ from trimpoint_protocol.readmodel import (
 )
 from trimpoint_protocol.unified import Agent
 
+from trimpoint.core.model.decision import counted
 from trimpoint.core.model.shell_commands import as_typed, in_one_line
 
 SPEAKERS = {"user": "You", "assistant": "Agent"}
@@ -121,7 +122,7 @@ def _output(entry: TimelineActivity) -> str:
         return ""
     rest = len(text) - _MAX_OUTPUT_CHARS
     fence = "`" * max(3, _longest_fence(text) + 1)
-    more = f"\n… {rest} more characters" if rest > 0 else ""
+    more = f"\n… {counted(rest, 'more character')}" if rest > 0 else ""
     return f"\n{fence}\n{text[:_MAX_OUTPUT_CHARS]}{more}\n{fence}\n"
 
 

@@ -123,7 +123,8 @@ class PersonsView:
                 yield hub, person
         except (OSError, ValueError) as error:
             problem = f"person_credentials of [fleet] cannot be used: {error}."
-            raise Refusal(Reason.NOT_SUPPORTED, problem) from None
+            hint = "trimpoint config path names the file; the daemon reads it when it starts."
+            raise Refusal(Reason.NOT_SUPPORTED, problem, hint) from None
         except HubUnreachable as error:
             problem = f"The hub cannot be reached: {error.detail}."
             raise Refusal(Reason.FLEET_UNREACHABLE, problem) from None

@@ -267,7 +267,9 @@ def _typed_in_any(turn_input: Any) -> Typed | None:
 
 def _too_long() -> Refusal:
     problem = f"A command has at most {MAX_PLAYED_CHARS:,} characters."
-    return Refusal(Reason.USAGE, f"{problem} Nothing was sent to the agent.")
+    return Refusal(
+        Reason.USAGE, f"{problem} Nothing was sent to the agent.", "Send it without its text."
+    )
 
 
 def typed_in(turn_input: Any) -> Typed | None:

@@ -1,6 +1,7 @@
 """Answers `/search`: the matches in a thread's history, as lines for a chat."""
 
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.hints import CommandHint
 from trimpoint_protocol.methods import CommandOutcome
 
 from trimpoint.core.commands.looking import Search
@@ -34,7 +35,9 @@ class HistorySearches:
             )
         except RecallUnavailable as error:
             problem = f"The history cannot be searched at present: {error.detail}."
-            return failed_outcome(Search.command, Reason.SEARCH_UNAVAILABLE, problem)
+            way = CommandHint("/timeline", "lists the turns without it")
+            reason = Reason.SEARCH_UNAVAILABLE
+            return outcome(Search.command, problem, "failed", reason=reason, hints=[way])
         lines = [
             found_line(hit.placed, hit.snippet.text, in_context=hit.in_context) for hit in page.hits
         ]

@@ -268,7 +268,8 @@ def _ambiguous(error: Ambiguous) -> Refusal:
 
 
 def _unreadable(error: CannotRead) -> Refusal:
-    return Refusal(Reason.NOT_SUPPORTED, str(error))
+    hint = "trimpoint sessions lists those that can be read."
+    return Refusal(Reason.NOT_SUPPORTED, str(error), hint)
 
 
 def _folder(wanted: str | None, logged: str | None, here: str | None) -> str:

@@ -25,6 +25,10 @@ from trimpoint.threads.ids import new_uuid7
 log = structlog.get_logger()
 
 DEFAULT_HINTS = {
+    Reason.CHECKPOINT_NOT_FOUND: "trimpoint checkpoints lists those that there are.",
+    Reason.ENTRY_NOT_FOUND: "trimpoint search finds the entries that there are.",
+    Reason.SEARCH_UNAVAILABLE: "trimpoint timeline shows the conversation without it.",
+    Reason.FLEET_UNREACHABLE: "Threads of this machine need no hub. trimpoint doctor looks at it.",
     Reason.TURN_IN_PROGRESS: "Wait until the turn has ended, or interrupt it first.",
     Reason.ALREADY_IN_PROGRESS: "Wait until it has ended.",
     Reason.REQUEST_PENDING: "Answer the agent's question first.",

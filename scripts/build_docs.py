@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES, SITE = ROOT / "build" / "docs" / "pages", ROOT / "build" / "docs" / "site"
 BESIDE = (
     "README.md", "CONTEXT.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE",
-    "protocol/README.md", "editors/neovim/README.md", "tests/README.md",
+    "protocol/README.md", "editors/neovim/README.md", "editors/vscode/README.md", "tests/README.md",
 )  # fmt: skip
 # Attributes with which a page loads something; a link that a reader follows is none.
 LOADS = re.compile(

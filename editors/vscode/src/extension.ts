@@ -22,6 +22,7 @@ import { Chat } from "./page/chat.js";
 const SLASH = "trimpoint.slash.";
 
 export function activate(context: ExtensionContext): void {
+    const startedAt = performance.now();
     const log = window.createOutputChannel("trimpoint", { log: true });
     const places = () => ({
         setting: workspace.getConfiguration("trimpoint").get("path", "").trim(),
@@ -152,7 +153,7 @@ export function activate(context: ExtensionContext): void {
     }
     const onSettings = workspace.onDidChangeConfiguration((change) => change.affectsConfiguration("trimpoint.path") && handlers["retry"]?.());
     context.subscriptions.push(log, status, tree, session, threads, chat, registerFiles(session), onSettings, ...chat.register());
-    log.info(`trimpoint ${manifest.version} in ${env.appName}`);
+    log.info(`trimpoint ${manifest.version} in ${env.appName}, active after ${Math.round(performance.now() - startedAt)} ms`);
 }
 
 async function interrupt(session: Session, thread: ThreadOverview): Promise<void> {

@@ -72,20 +72,17 @@ export class Commands {
 
     private async clear(thread: ThreadOverview): Promise<void> {
         const { turns } = await this.turns(thread);
-        const row = await pick("Clear the agent's context", "What it keeps; the history stays readable", clearRows(turns), {
-            preview: (one) => this.preview(thread, one.value),
-        });
+        const row = await pick("Clear the agent's context", "What it keeps; the history stays readable", clearRows(turns));
         if (row) {
-            await this.execute(thread, row.value);
+            await this.confirm(thread, row.value);
         }
     }
 
     private async revert(thread: ThreadOverview): Promise<void> {
         const { turns, safety } = await this.turns(thread, true);
         const row = await pick("Revert files and conversation", "Where to go back to", revertRows(turns, safety !== null), {
-            preview: (one) => this.preview(thread, one.value),
-            buttons: [CHANGES],
-            onButton: (one) => void this.attempt(() => this.showRevert(thread, one.value)),
+            ...CHANGES,
+            act: (one) => void this.attempt(() => this.showRevert(thread, one.value)),
         });
         if (row) {
             await this.confirmRevert(thread, row.value);
@@ -95,14 +92,15 @@ export class Commands {
     private async confirmRevert(thread: ThreadOverview, command: string): Promise<void> {
         const [all, context, changes] = ["Revert", "Conversation Only", "Show Changes"];
         const detail = await this.preview(thread, command);
-        const answer = await window.showWarningMessage("Revert files and conversation?", { modal: true, detail }, all, context, changes);
+        if (detail === null) {
+            return;
+        }
+        let answer = await window.showWarningMessage("Revert files and conversation?", { modal: true, detail }, all, context, changes);
         if (answer === changes) {
             await this.showRevert(thread, command);
-            const again = await window.showWarningMessage(`${command}: the changes are shown, nothing was reverted yet.`, all, context);
-            if (again) {
-                await this.execute(thread, again === context ? `${command} --context` : command);
-            }
-        } else if (answer) {
+            answer = await window.showWarningMessage(`Nothing was reverted yet. ${detail}`, all, context);
+        }
+        if (answer) {
             await this.execute(thread, answer === context ? `${command} --context` : command);
         }
     }
@@ -150,20 +148,24 @@ export class Commands {
             return;
         }
         const command = `/${name} ${words}`.trim();
-        if (!info.usage.includes("--dry-run") || (await this.isWanted(thread, command, info))) {
+        await (info.usage.includes("--dry-run") ? this.confirm(thread, command) : this.execute(thread, command));
+    }
+
+    /** Says what a command would do, and carries it out if that is wanted. */
+    private async confirm(thread: ThreadOverview, command: string): Promise<void> {
+        const detail = await this.preview(thread, command);
+        if (detail !== null && (await pick(command, "Enter carries it out, Esc does not", [{ label: `$(check) ${command}`, detail, value: command }]))) {
             await this.execute(thread, command);
         }
     }
 
-    private async isWanted(thread: ThreadOverview, command: string, { summary }: CommandInfo): Promise<boolean> {
-        const yes = { label: `$(check) ${command}`, description: summary, value: command };
-        const row = await pick(command, "Enter carries it out, Esc does not", [yes], { preview: () => this.preview(thread, command) });
-        return row !== null;
-    }
-
-    /** Returns what a command would do, for a person. */
-    private async preview(thread: ThreadOverview, text: string): Promise<string> {
+    /** Returns what a command would do, for a person; null where it would be refused, which is said. */
+    private async preview(thread: ThreadOverview, text: string): Promise<string | null> {
         const outcome = await this.session.request<CommandOutcome>("commands/execute", { text, threadId: thread.id, dryRun: true });
+        if (outcome.status !== "completed") {
+            await this.say(thread, text, outcome);
+            return null;
+        }
         return (outcome.said ?? outcome.message ?? "").trim();
     }
 

@@ -9,6 +9,7 @@ const LONGEST = 80;
 export interface Row {
     readonly label: string;
     readonly description?: string;
+    readonly detail?: string;
     /** what is typed for it in a chat, or the id of what it stands for */
     readonly value: string;
 }

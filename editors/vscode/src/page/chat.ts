@@ -29,6 +29,7 @@ interface Home {
     isMissing: boolean;
     /** what it shows; undefined until the page has said so */
     shown: string | null | undefined;
+    settings: Shown["settings"];
     reveal(): void;
     isVisible(): boolean;
 }
@@ -122,6 +123,7 @@ export class Chat implements WebviewViewProvider, WebviewPanelSerializer {
             post: (message) => post(home, message),
             onShown: (threadId, settings) => {
                 home.shown = threadId;
+                home.settings = settings;
                 if (home === this.active) {
                     this.host.onShown(threadId, settings);
                 }
@@ -131,12 +133,12 @@ export class Chat implements WebviewViewProvider, WebviewPanelSerializer {
                 this.host.onProblem(error);
                 if (error instanceof Unreachable && error.isMissing) {
                     home.isMissing = true;
+                    webview.options = { enableCommandUris: MISSING_COMMANDS, localResourceRoots: this.roots() };
                     webview.html = missingDocument(this.files(webview), error.message, kind);
                 }
             },
         });
-        const home: Home = { webview, kind, bridge, isMissing: false, shown: undefined, reveal, isVisible };
-        webview.options = { enableScripts: true, enableCommandUris: MISSING_COMMANDS, localResourceRoots: this.roots() };
+        const home: Home = { webview, kind, bridge, isMissing: false, shown: undefined, settings: null, reveal, isVisible };
         webview.onDidReceiveMessage((message) => bridge.take(message));
         this.homes.add(home);
         this.active = home;
@@ -147,12 +149,16 @@ export class Chat implements WebviewViewProvider, WebviewPanelSerializer {
     private load(home: Home): void {
         home.isMissing = false;
         home.shown = undefined;
+        home.webview.options = { enableScripts: true, localResourceRoots: this.roots() };
         home.webview.html = pageDocument(this.files(home.webview), randomBytes(16).toString("base64url"), this.host.address(), home.kind);
     }
 
     private changed(home: Home, isActive: boolean): void {
-        if (isActive) {
+        if (isActive && home !== this.active) {
             this.active = home;
+            if (home.shown !== undefined) {
+                this.host.onShown(home.shown, home.settings);
+            }
         }
     }
 

@@ -136,3 +136,16 @@ def test_the_shell_can_read_what_is_to_be_typed() -> None:
         if done.returncode:
             wrong.append(f"{block.where}: {done.stderr}")
     assert wrong == []
+
+
+def test_no_typed_command_has_a_comment_behind_it() -> None:
+    """zsh, unless it is told otherwise, takes the words of such a comment for arguments, and an
+    apostrophe in it for the beginning of a string.
+    """
+    lines = [
+        f"{block.where}: {line}"
+        for block in written_in("sh")
+        for line in block.text.splitlines()
+        if re.search(r"\S\s+# ", line)
+    ]
+    assert lines == []

@@ -24,6 +24,7 @@ PAGES = sorted(
 VALUES = {"N": "3", "TURN": "3", "TOKENS": "50000", "SHELL": "bash"}
 FENCE = re.compile(r"```(?:sh|bash|console)?\n(.*?)```", re.DOTALL)
 INDENTED = re.compile(r"^ {4,}(?:\$ )?(.*trimpoint .*)$", re.MULTILINE)
+ROW = re.compile(r"^\| `(trimpoint [^`]*)` \|", re.MULTILINE)
 INLINE = re.compile(r"(?<!`)`(trimpoint [^`]*)`(?!`)")
 
 
@@ -85,7 +86,7 @@ def readme_session() -> list[str]:
     """
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     part = text.partition("## Use it from a terminal")[2].partition("\n## ")[0]
-    lines = [line.strip() for line in INDENTED.findall(part)]
+    lines = ROW.findall(part)
     return [line for line in lines if not line.startswith("trimpoint serve")]
 
 

@@ -267,3 +267,24 @@ AnyClientCommand = (
     | WithdrawQueuedPrompt
     | ReleaseQueue
 )
+
+# Commands whose outcome depends on the turns that the thread has.
+LOOK_AT_TURNS = (
+    TrimContext,
+    CompactContext,
+    DiscardContext,
+    MaskContext,
+    UndoTrim,
+    PinContext,
+    UnpinContext,
+    RevertToCheckpoint,
+)
+
+# Commands that need nothing of Codex. What a person types is kept also while it cannot be reached.
+OF_THE_QUEUE = (
+    QueuePrompt,
+    EditQueuedPrompt,
+    ReorderQueue,
+    WithdrawQueuedPrompt,
+    ReleaseQueue,
+)

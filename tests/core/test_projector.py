@@ -9,7 +9,7 @@ import pytest
 from trimpoint.core.context.carried_turns import carried_turn
 from trimpoint.core.evolve.evolve import FOLDS, apply, replay
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Policy
+from trimpoint.core.model.decision import Policy, busy
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import MAX_RECEIPTS, Receipt, ThreadState
 from trimpoint.core.views.view import read_model
@@ -362,3 +362,10 @@ def test_only_the_newest_receipts_are_kept_and_a_repeated_id_counts_as_new() -> 
     assert "command 0" in thread.state.receipts
     assert "command 1" not in thread.state.receipts
     assert thread.replayed().receipts == thread.state.receipts
+
+
+def test_a_turn_that_runs_as_it_is_reverted_keeps_no_thread_busy() -> None:
+    thread = started(turns=1)
+    thread.write(ev.TurnStarted("turn-2", 1))
+    thread.write(ev.TurnsRolledBack("turn-1"))
+    assert busy(thread.state) is None

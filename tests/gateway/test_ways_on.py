@@ -25,6 +25,7 @@ WITHOUT_A_HINT = {
     ("slash_runner", "_preview", "*shown"): CORE,
     ("slash_runner", "_preview", "*shown.refusal"): CORE,
     ("queue_methods", "_start", "refusal.reason"): CORE,
+    ("sessions", "_ready", "*refusal"): CORE,
     ("phases", "journal_phase_deferred", "*outcome"): CORE,
     ("writer", "execute", "*outcome"): CORE,
     ("history_searches", "run", "USAGE"): SAID,

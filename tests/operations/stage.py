@@ -27,6 +27,7 @@ from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.profiles import RunningProfiles
 from trimpoint.gateway.routes import DaemonDeps, RouteDeps, build_routes
 from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.operations.build import Operations, build_files, build_operations
 from trimpoint.recall.recall import Recall
@@ -169,6 +170,7 @@ class Stage(NamedTuple):
     clients: Clients
     client: FakeClient
     tasks: TaskGroup
+    questions: PendingServerRequests
 
     async def ask(self, method: str, /, **params: Any) -> Any:
         """Sends a request of the client, and returns what it is answered."""
@@ -251,6 +253,9 @@ async def opened_stage(
             )
             operations.reactions.resume()
             client = FakeClient(clients, THREAD)
-            yield Stage(registry, operations, routes, codex, disk, clients, client, tasks)
+            yield Stage(
+                registry, operations, routes, codex, disk, clients, client, tasks,
+                side.server_requests,
+            )  # fmt: skip
             tasks.cancel_scope.cancel()
             registry.close()

@@ -186,3 +186,24 @@ async def late_answer(stage: Stage, method: str, params: dict[str, Any]) -> None
     stage.codex.answers[method] = late
     with pytest.raises(ProviderTimeout):
         await stage.ask(method, **params)
+
+
+async def test_no_trim_begins_while_codex_takes_turns_back() -> None:
+    async with opened_stage() as stage:
+        writer = await stage.thread("T1", "T2")
+        asked, may_answer = anyio.Event(), anyio.Event()
+
+        async def revert(_: dict[str, Any]) -> Any:
+            asked.set()
+            await may_answer.wait()
+            return {"thread": {"id": THREAD}}
+
+        stage.codex.answers["thread/revert"] = revert
+        async with anyio.create_task_group() as asking:
+            asking.start_soon(partial(stage.ask, "thread/revert", beforeTurnId="T2"))
+            await asked.wait()
+            with pytest.raises(CommandRefused) as refused:
+                await stage.operations.sessions.dispatch(CLEAR)
+            may_answer.set()
+        assert refused.value.reason is Reason.TURN_IN_PROGRESS
+        assert ([one.id for one in writer.state.turns], writer.state.turn_requests) == (["T1"], {})

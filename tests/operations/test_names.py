@@ -6,6 +6,8 @@ import anyio
 import pytest
 from trimpoint.codex.appserver.errors import ProviderTimeout
 from trimpoint.core.model import events as ev
+from trimpoint.operations.provider.names import give_name
+from trimpoint.operations.routing.name_reports import NameReports
 from trimpoint_protocol.commands import RenameThread
 
 from tests.operations.stage import ScriptedCodex, Stage, opened_stage
@@ -112,3 +114,13 @@ async def test_a_name_that_another_program_gave_is_recorded() -> None:
         await stage.ask("thread/name/set", name="ours")
         stage.says("thread/name/updated", threadName="theirs")
         assert writer.state.name == "theirs"
+
+
+async def test_a_name_that_the_disk_may_refuse_is_not_given_to_codex() -> None:
+    async with opened_stage() as stage:
+        writer = await stage.thread()
+        writer.submit(RenameThread(command_id="c", thread_id=THREAD, name="new"))
+        await give_name(stage.operations.threads.link, NameReports(), writer, THREAD)
+        assert stage.codex.count("thread/name/set") == 0
+        await writer.flush()
+        await stage.codex.until(lambda: "thread/name/set" in stage.codex.answered)

@@ -1,10 +1,7 @@
 """`python -m tests.simulation`: as many seeds as one has time for."""
 
 import argparse
-import logging
 import time
-
-import structlog
 
 from tests.simulation.world import simulate
 
@@ -15,8 +12,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="where to begin")
     parser.add_argument("--seconds", type=float, default=60.0)
     arguments = parser.parse_args()
-    quiet = structlog.make_filtering_bound_logger(logging.CRITICAL)
-    structlog.configure(wrapper_class=quiet)
     seed, until = arguments.seed, time.monotonic() + arguments.seconds
     while time.monotonic() < until:
         try:

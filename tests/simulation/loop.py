@@ -4,6 +4,7 @@ import asyncio
 import heapq
 from collections.abc import Awaitable, Callable
 from random import Random
+from typing import Any
 
 import anyio
 
@@ -12,9 +13,9 @@ class NothingHappens(AssertionError):
     """Raised when all tasks wait and nothing can wake them."""
 
 
-class SeededLoop(asyncio.SelectorEventLoop):
+class SeededLoop(asyncio.BaseEventLoop):
     """Runs what is ready in an order that `random` chooses, or as asyncio does if it is None. No
-    thread may be used.
+    thread, socket or signal may be used.
     """
 
     def __init__(self, random: Random | None) -> None:
@@ -25,6 +26,10 @@ class SeededLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._now_s
+
+    def _process_events(self, event_list: list[Any]) -> None: ...
+
+    def _write_to_self(self) -> None: ...
 
     def _run_once(self) -> None:
         scheduled, ready = self._scheduled, self._ready  # type: ignore[attr-defined]

@@ -1,207 +1,211 @@
-"""One daemon's day: what a seed does to it, and what must hold at its end."""
+"""One day: what a seed does to a daemon, and to the next one over the same disk and Codex."""
 
-import asyncio
-from collections import Counter
-from collections.abc import Awaitable, Callable
-from copy import deepcopy
-from dataclasses import dataclass, field
+import logging
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import cache
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import anyio
+import anyio.to_thread
 import msgspec
-from trimpoint.codex.appserver.errors import ProviderFailure
-from trimpoint.core.context.generations import conversation_items
-from trimpoint.core.model.decision import busy
-from trimpoint.gateway.session.requests.errors import Refusal
-from trimpoint.threads.catalogue import is_unfinished
-from trimpoint.threads.errors import ThreadError
+import structlog
+from trimpoint.core.model import events as ev
+from trimpoint.operations.compaction import compaction
 
 from tests.gateway.stage import FakeClient
-from tests.operations.lives import life_of
 from tests.operations.stage import Stage, opened_stage
-from tests.simulation.codex import SimulatedCodex, text_of
+from tests.simulation.acts import WEIGHTS, Acts
+from tests.simulation.codex import Seen, SimulatedCodex, raw_message
+from tests.simulation.disk import SimulatedDisk
+from tests.simulation.holding import Holding
 from tests.simulation.loop import run_without_clock
 from tests.threads.stage import THREAD, Disk
 
-ACTIONS = 24
-# Longer than any wait of the daemon that ends by itself.
-REST_S = 3_000.0
-
-
-class Broken(AssertionError):
-    """Raised when something did not hold."""
-
-
-@dataclass
-class SlowDisk(Disk):
-    """A disk whose accesses take as long as `random` says."""
-
-    random: Random = field(default_factory=Random)
-    slowest_s: float = 0.01
-
-    async def wait(self) -> None:
-        await anyio.sleep(self.random.random() * self.slowest_s)
+# Few, so that many orders are tried in the time of one long day, and what fails is short.
+FEWEST, MOST = 2, 7
+STEPS_TO_LIVE = 12
+LONGEST_S = 20_000.0
+KINDS, HOW_OFTEN = list(WEIGHTS), list(WEIGHTS.values())
+# Makes the turns of the template longer than a summary.
+LONG = " and so on" * 20
 
 
 class World:
-    """Runs the actions of a seed, one daemon after the other over the same disk and Codex."""
+    """The day of one seed."""
 
-    def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
+    def __init__(self, seed: int, random: Random | None = None) -> None:
+        self.random = random or Random(seed)
         self.codex = SimulatedCodex(self.random)
-        self.disk = SlowDisk(random=self.random)
-        self.left = ACTIONS
-        self.prompts = 0
-        self.history: list[str] = []
-        self.acting = 0
-        self.running_at_first: str | None = None
+        self.disk = SimulatedDisk(random=self.random)
+        self.left = self.random.randint(FEWEST, MOST)
+        self.acts = Acts(self.random, self.codex)
+        self.fuses: dict[str, int] = {}
+        self.durable: SimulatedDisk | None = None
 
     async def run(self) -> None:
-        while await self._one_daemon():
-            pass
+        """Runs one daemon after the other.
+
+        :raises TimeoutError: when one waits for ever.
+        """
+        with anyio.fail_after(LONGEST_S):
+            await self._run()
+
+    async def _run(self) -> None:
+        past = template()
+        self.disk.records[THREAD] = list(past.records)
+        self.codex.turns[THREAD] = [dict(one) for one in past.turns]
+        self.codex.contexts[THREAD] = list(past.seen)
+        while not await self._one_daemon():
+            self.disk = self.durable or self.disk.copied()
 
     async def _one_daemon(self) -> bool:
-        """Runs a daemon until it is killed or all is done. Returns whether there is more to do."""
-        is_new = not self.disk.records
-        self.running_at_first = None if is_new else self.disk.written().running_turn_id
+        """Runs a daemon until it ends. Returns whether that was the last one."""
+        is_last = False
+        self.durable = None
         async with opened_stage(self.codex, self.disk, deadline_s=None) as stage:
             self.codex.router = stage.operations.router
+            self.codex.on_step = self.disk.on_step = self._step
+            self.codex.is_daemons_end = False
             watcher = FakeClient(stage.clients, THREAD)
-            if is_new:
-                await stage.thread()
-            await stage.registry.thread(THREAD)
-            while self.left:
-                self.left -= 1
-                await anyio.sleep(self.random.choice((0.0, 0.002, 0.05, 0.3)))
-                if not self._act(stage):
-                    self._kill_daemon()
-                    self._look_at_clients(stage, watcher)
-                    stage.tasks.cancel_scope.cancel()
-                    return True
-            await self._comes_to_rest(stage)
-            await self._holds(stage, watcher)
-        return False
+            self.holding = Holding(stage, self.codex, self.disk, self.acts, watcher)
+            self.acts.begin(stage, watcher, self.disk)
+            with anyio.CancelScope() as self.life:
+                is_last = await self._live(stage)
+            self._end()
+        self.holding.look_at_clients()
+        return is_last
 
-    def _act(self, stage: Stage) -> bool:
-        kind = self.random.choices(
-            ("prompt", "clear", "undo", "name", "interrupt", "codex", "disk", "speed", "daemon"),
-            (40, 14, 4, 4, 8, 5, 6, 6, 4),
-        )[0]
-        self.history.append(kind)
-        match kind:
-            case "prompt":
-                self.prompts += 1
-                self._ask(stage, "turn/start", input=typed(f"prompt {self.prompts}"))
-            case "clear":
-                self._ask(stage, "turn/start", input=typed(f"/clear {self.random.randrange(3)}"))
-            case "undo":
-                self._ask(stage, "turn/start", input=typed("/undo"))
-            case "name":
-                self._ask(stage, "thread/name/set", name=f"name {self.left}")
-            case "interrupt":
-                writer = stage.registry.loaded(THREAD)
-                turn_id = writer.state.running_turn_id if writer is not None else None
-                self._ask(stage, "turn/interrupt", turnId=turn_id or "")
-            case "codex":
-                self.codex.kill()
-            case "disk":
-                self.random.choice((self.disk.fill, self.disk.free, self.disk.fill_once))()
-            case "speed":
-                self.disk.slowest_s = self.random.choice((0.0, 0.01, 1.0))
-                self.codex.slowest_s = self.random.choice((0.0, 0.1, 2.0))
-            case _:
-                return False
+    async def _live(self, stage: Stage) -> bool:
+        """Lives until the end of the day, or until the daemon is shut down; then returns False."""
+        await stage.registry.thread(THREAD)
+        while self.left:
+            self.left -= 1
+            await anyio.sleep(self.random.choice((0.0, 0.0, 0.002, 0.05, 0.3)))
+            kind = self.random.choices(KINDS, HOW_OFTEN)[0]
+            match kind:
+                case "codex" | "daemon":
+                    self.acts.history.append(kind)
+                    self.fuses[kind] = self.random.randrange(STEPS_TO_LIVE)
+                case "shutdown":
+                    self.acts.history.append(kind)
+                    return False
+                case _:
+                    self.acts.do(kind)
+        await anyio.sleep(self.random.random())
+        self.disk.free()
+        self.disk.slowest_s, self.codex.slowest_s = 0.001, 0.01
+        await self.holding.comes_to_rest()
+        self.fuses.clear()
+        self.codex.silent.clear()
+        await self.holding.holds()
         return True
 
-    def _ask(self, stage: Stage, method: str, **params: Any) -> None:
-        async def asking() -> None:
-            self.acting += 1
-            try:
-                await stage.ask(method, **params)
-            except (ProviderFailure, ThreadError, Refusal, StopIteration, RuntimeError) as error:
-                self.history.append(f"{method}: {error}")
-            finally:
-                self.acting -= 1
-
-        stage.tasks.start_soon(asking)
+    def _step(self) -> None:
+        """Kills what is to be killed at this step."""
+        for name in list(self.fuses):
+            left = self.fuses.pop(name, 0)
+            if left > 0:
+                self.fuses[name] = left - 1
+            elif not self.codex.is_daemons_end:
+                self.acts.history.append(f"{name} dies")
+                self.codex.kill() if name == "codex" else self._kill_daemon()
 
     def _kill_daemon(self) -> None:
         """Ends the daemon as `kill -9` does: what is not on the disk now is lost."""
-        self.disk = SlowDisk(
-            records=deepcopy(self.disk.records),
-            checked=dict(self.disk.checked),
-            random=self.random,
-        )
-        self.codex.kill()
+        self.durable = self.disk.copied()
+        self.holding.freeze()
+        self._end()
+        self.life.cancel()
 
-    async def _comes_to_rest(self, stage: Stage) -> None:
-        self.disk.free()
-        self.disk.slowest_s, self.codex.slowest_s = 0.001, 0.01
-        until_s = anyio.current_time() + REST_S
-        while not self._rests(stage):
-            if anyio.current_time() > until_s:
-                raise Broken(f"it never rests: {self._why(stage)}")
-            await anyio.sleep(1.0)
+    def _end(self) -> None:
+        """Ends Codex with its daemon, which does nothing to the world from now on."""
+        self.fuses.clear()
+        self.codex.on_step = self.disk.on_step = lambda: None
+        self.codex.is_daemons_end = True
+        self.codex.die()
 
-    def _rests(self, stage: Stage) -> bool:
-        writers = stage.registry.loaded_writers()
-        return not self.acting and all(
-            writer.is_quiescent and not is_unfinished(writer.state) for writer in writers
-        )
 
-    def _why(self, stage: Stage) -> str:
-        states = [
-            (busy(writer.state), writer.is_quiescent) for writer in stage.registry.loaded_writers()
-        ]
-        return f"{self.acting} requests, {states}, after {self.history}"
+class Past(NamedTuple):
+    """A thread with some turns: its records, and what Codex has of it."""
 
-    async def _holds(self, stage: Stage, watcher: FakeClient) -> None:
-        await anyio.sleep(60)
-        self._look_at_clients(stage, watcher)
-        for life in (
-            life_of(one.received, self.running_at_first) for one in (watcher, stage.client)
+    records: list[bytes]
+    turns: list[dict[str, Any]]
+    seen: list[Seen]
+
+
+@cache
+def template() -> Past:
+    """Returns the past of all simulated threads."""
+    disk, seen, turns = Disk(), list[Seen](), list[dict[str, Any]]()
+
+    async def begin() -> None:
+        async with opened_stage(disk=disk, deadline_s=None) as stage:
+            writer = await stage.thread()
+            for number in range(3):
+                turn_id, prompt = f"past-{number}", f"prompt past {number}{LONG}"
+                texts = (("user", prompt), ("assistant", f"answer to {prompt}"))
+                items = tuple(msgspec.json.encode(raw_message(role, text)) for role, text in texts)
+                writer.record_facts(
+                    ev.TurnStarted(turn_id, 1),
+                    *(
+                        ev.EntryRecorded(turn_id, f"{turn_id}-{role}", "message", role, text)
+                        for role, text in texts
+                    ),
+                    ev.ContextItemsRecorded(turn_id, items),
+                    ev.TurnCompleted(turn_id, "completed"),
+                )
+                seen.extend((turn_id, text) for _, text in texts)
+                content = [{"type": "text", "text": prompt}]
+                item = {"type": "userMessage", "id": f"{turn_id}-user", "content": content}
+                turns.append({"id": turn_id, "status": "completed", "items": [item]})
+            await writer.flush()
+
+    run_without_clock(begin)
+    return Past(disk.records[THREAD], turns, seen)
+
+
+async def _at_once(function: Callable[..., Any], *arguments: Any, **_: Any) -> Any:
+    """Calls a function that would run in a thread."""
+    await anyio.lowlevel.checkpoint()
+    return function(*arguments)
+
+
+@contextmanager
+def _surroundings(world: World) -> Generator[None]:
+    """Replaces the threads and files of the daemon, and notes what its boundaries have caught."""
+
+    def note(_: object, __: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
+        if event.get("exc_info"):
+            world.acts.broken.append(f"{event['event']}: {sys.exc_info()[1]!r}")
+        raise structlog.DropEvent
+
+    before = structlog.get_config()
+    structlog.configure(processors=[note], wrapper_class=_FAILURES)
+    try:
+        with (
+            patch.object(anyio.to_thread, "run_sync", _at_once),
+            patch.object(compaction, "own_lines", world.codex.rollout),
         ):
-            if life.running is not None or life.questions:
-                raise Broken(f"a client is left with {life.running} {life.questions}")
-        twice = {text: count for text, count in Counter(self.codex.started).items() if count > 1}
-        if twice:
-            raise Broken(f"begun twice: {twice} after {self.history}")
-        session = await stage.operations.sessions.ready(THREAD)
-        state = session.writer.state
-        known = [text_of(msgspec.json.decode(item)) for item in conversation_items(state)]
-        seen = self.codex.contexts[session.provider_thread_id]
-        if prompts_in(known) != prompts_in(seen):
-            raise Broken(f"the ledger has {known}, the model {seen} after {self.history}")
-        await anyio.sleep(60)
-        tasks = sorted(str(task.get_name()) for task in asyncio.all_tasks())
-        extra = [name for name in tasks if "Endings" in name or "deliver" in name]
-        if extra:
-            raise Broken(f"tasks are left: {extra}")
-
-    def _look_at_clients(self, stage: Stage, watcher: FakeClient) -> None:
-        for one in (watcher, stage.client):
-            life_of(one.received, self.running_at_first)
+            yield
+    finally:
+        structlog.configure(**before)
 
 
-def typed(text: str) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": text}]
+_FAILURES = structlog.make_filtering_bound_logger(logging.ERROR)
 
 
-def prompts_in(texts: list[str]) -> list[str]:
-    return [text for text in texts if text.startswith("prompt ")]
-
-
-def simulate(seed: int, act: Callable[[World], Awaitable[None]] = World.run) -> World:
-    """Runs the world of a seed.
+def simulate(seed: int) -> World:
+    """Runs the day of a seed.
 
     :raises AssertionError: when something did not hold.
     """
+    template()
     world = World(seed)
     order = Random(seed) if seed % 2 else None
-
-    async def main() -> None:
-        await act(world)
-
-    run_without_clock(main, order)
+    with _surroundings(world):
+        run_without_clock(world.run, order)
     return world

@@ -113,7 +113,7 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
         method_deps, requests, reads, subscriptions, agent_tools=daemon.agent_tools
     )
     archive = ArchiveMethods(method_deps, requests, reads, side.lifecycle)
-    revert = RevertMethods(method_deps, requests, reads, side.lifecycle)
+    revert = RevertMethods(method_deps, requests, reads, side.lifecycle, starts)
     lists = ThreadLists(registry, link, identity, deps.is_here)
     picker = TurnPicker(registry, side.own_questions)
     in_order = threads.router.in_order

@@ -24,6 +24,7 @@ from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Operation, Reverting, ThreadState
 from trimpoint.operations.messages import reverted_message
 from trimpoint.operations.phases import complete_context, journal_phase, journal_phase_deferred
+from trimpoint.operations.provider.names import give_name
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import session_params
 from trimpoint.operations.routing.routes import Route, ThreadRole
@@ -37,13 +38,14 @@ log = structlog.get_logger()
 
 class Prepared(NamedTuple):
     """A provider thread with the context of the revert's target. `in_provider` is true for a fork,
-    whose context Codex already had.
+    whose context Codex already had. `name` is the name that it was given.
     """
 
     id: str
     rollout_path: str | None
     in_provider: bool
     not_carried: list[str]
+    name: str | None
 
 
 class RevertSteps:
@@ -172,8 +174,9 @@ class RevertSteps:
         provider_id = str(thread["id"])
         writer.record_facts(ev.RevertPrepared(operation.id, provider_id))
         present = writer.state.generation.provider_thread_id
+        name = None if writer.is_unwritten(ev.ThreadRenamed) else writer.state.name
         not_carried = await self._threads.inherit_state(writer, present, provider_id)
-        return Prepared(provider_id, thread.get("path"), in_provider, not_carried)
+        return Prepared(provider_id, thread.get("path"), in_provider, not_carried, name)
 
     async def _complete(
         self, writer: ThreadWriter, operation: Operation, restored: Restored
@@ -202,6 +205,8 @@ class RevertSteps:
         self._threads.use(
             prepared.id, Route(writer.thread_id, ThreadRole.CURRENT, writer.state.generation.number)
         )
+        if writer.state.name != prepared.name:  # the thread was renamed meanwhile
+            await give_name(self._threads.link, self._threads.names, writer, prepared.id)
         await self._threads.archive_previous(writer)
 
     async def _undo(

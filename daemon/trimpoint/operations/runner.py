@@ -243,6 +243,9 @@ class OperationRunner:
             self._threads.router.turn_ends.release(writer.thread_id, message)
 
     async def _step(self, writer: ThreadWriter, operation: Operation) -> None:
+        if operation.phase is Phase.REQUESTED:
+            # A request that changes the context is in the ledger before anything is made of that.
+            await self.uses.ended(writer.thread_id)
         match operation.phase:
             case _ if operation.kind == "overflow":
                 await self.recovery.step(writer, operation)

@@ -21,7 +21,7 @@ from trimpoint.codex.appserver.supervisor import (
 from trimpoint.core.decide.undoing import UndoPlan, plan_undo
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import busy
+from trimpoint.core.model.decision import busy, when_idle
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Operation
 from trimpoint.operations.compaction.automatic import AutoCompaction
@@ -33,7 +33,12 @@ from trimpoint.operations.provider.settings import overridden_settings
 from trimpoint.operations.provider.version_requirements import refuse_if_too_old
 from trimpoint.operations.runner import OperationRunner
 from trimpoint.operations.session_reactions import SessionReactions
-from trimpoint.threads.errors import JournalRefuses, OperationDelayed, journal_read_only
+from trimpoint.threads.errors import (
+    CommandRefused,
+    JournalRefuses,
+    OperationDelayed,
+    journal_read_only,
+)
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.receipts import CommandResult
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -42,27 +47,6 @@ log = structlog.get_logger()
 
 # How long `thread/delete` waits. After that the thread is deleted as soon as Codex answers.
 DELETE_WAIT_S = 60.0
-
-# Commands whose outcome depends on the turns that the thread has.
-LOOKS_AT_TURNS = (
-    wire.TrimContext,
-    wire.CompactContext,
-    wire.DiscardContext,
-    wire.MaskContext,
-    wire.UndoTrim,
-    wire.PinContext,
-    wire.UnpinContext,
-    wire.RevertToCheckpoint,
-)
-
-# Commands that need nothing of Codex. What a person types is kept also while it cannot be reached.
-OF_THE_QUEUE = (
-    wire.QueuePrompt,
-    wire.EditQueuedPrompt,
-    wire.ReorderQueue,
-    wire.WithdrawQueuedPrompt,
-    wire.ReleaseQueue,
-)
 
 
 class ReadySession(NamedTuple):
@@ -125,6 +109,8 @@ class Sessions:
                 and not _must_reload(writer, asked)
             ):
                 return ReadySession(writer, generation.provider_thread_id)
+            if writer.state.archived and (refusal := when_idle(writer.state, "open")) is not None:
+                raise CommandRefused(*refusal)  # it may have been archived while this waited
             if not await self._resume_in_place(writer, asked):
                 if asked is not None and asked.overrides:
                     settings = overridden_settings(writer.state.settings, asked.params)
@@ -318,7 +304,7 @@ class Sessions:
         writer = await self._registry.thread(command.thread_id)
         # A command that is repeated gets its stored answer, whatever has become of the thread.
         is_known = command.command_id in writer.state.receipts
-        if not is_known and not isinstance(command, OF_THE_QUEUE):
+        if not is_known and not isinstance(command, wire.OF_THE_QUEUE):
             await self.prepare(writer, command)
         return await self._registry.dispatch(command)
 
@@ -329,7 +315,7 @@ class Sessions:
         :raises ProviderFailure: when another program has the thread open.
         """
         refuse_if_too_old(command, self._threads.link.version)
-        await self._catch_up(writer, must_look=isinstance(command, LOOKS_AT_TURNS))
+        await self._catch_up(writer, must_look=isinstance(command, wire.LOOK_AT_TURNS))
         if isinstance(command, wire.DiscardContext | wire.MaskContext):
             await self.complete_context(writer)
         elif isinstance(command, wire.ArchiveAndNew) and command.pins:

@@ -122,11 +122,11 @@ def _decide_internal(
         case internal.TrimWhenDue():
             return trim_when_due(state, stamp, policy)
         case internal.OpenSession():
-            return (
-                _start(state, stamp, force=command.force)
-                if state.open_operation is None
-                else Accepted(())
-            )
+            if state.open_operation is not None:
+                return Accepted(())
+            # A prompt may have waited while the thread was deleted: Codex gets nothing of it again.
+            refusal = when_idle(state, "open") if state.archived else None
+            return refusal or _start(state, stamp, force=command.force)
         case internal.RollBackTurns():
             return roll_back_turns(state, command, stamp)
         case internal.CompleteRevert():

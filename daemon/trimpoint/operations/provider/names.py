@@ -19,6 +19,8 @@ async def give_name(
     :raises ProviderFailure: when Codex refused, has ended or does not answer.
     """
     while (name := writer.state.name) is not None:
+        if writer.state.name_unconfirmed and writer.is_unwritten(ev.ThreadRenamed):
+            return  # the disk may refuse it; what reacts to the durable record gives it
         reports.expect(provider_id, name)
         await link.request("thread/name/set", {"threadId": provider_id, "name": name})
         if writer.state.name == name:

@@ -157,6 +157,8 @@ class Forks:
             raise Refusal(Reason.NOT_SUPPORTED, problem, "Fork it at a later turn, or as it is.")
         first = target.point.turn_index if target.point is not None else 0
         await complete_context(writer, writer.state.turns[first:kept])
+        if kept > len(writer.state.turns):
+            raise Refusal(Reason.INVALID_PARAMS, "That turn was taken back meanwhile.")
         return await off_loop(writer.state, lambda now: target_items(now, target_after(now, kept)))
 
 

@@ -104,9 +104,12 @@ class QueueMethods:
         decided = anyio.Event()
 
         def look(thread_id: str, record: ev.Record) -> None:
-            found = [one for one in record.events if isinstance(one, ev.PromptSent | ev.QueueHeld)]
-            if thread_id == writer.thread_id and found:
-                outcome.extend(found)
+            if thread_id != writer.thread_id:
+                return
+            outcome.extend(
+                one for one in record.events if isinstance(one, ev.PromptSent | ev.QueueHeld)
+            )
+            if outcome or not writer.state.queue or writer.state.archived:
                 decided.set()
 
         self._registry.subscribe(look)
@@ -116,6 +119,9 @@ class QueueMethods:
                 await decided.wait()
         finally:
             self._registry.unsubscribe(look)
+        if not outcome:
+            problem = "The prompt was not sent: it was taken out, or the thread was archived."
+            raise Refusal(Reason.USAGE, problem, "Send it as a prompt if it is still wanted.")
         first = outcome[0]
         if isinstance(first, ev.QueueHeld):
             problem = f"The prompt was not accepted: {first.message}"

@@ -7,16 +7,20 @@ carried into that thread, so for those a new generation is opened with the remai
 
 from typing import Any
 
+from msgspec import Raw
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import ProviderUnavailable, lacks_method
+from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import RollBackTurns
 from trimpoint.core.model.operations import Phase
+from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.methods.threads.thread_reads import ThreadReads
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
 from trimpoint.gateway.session.requests.errors import Refusal
+from trimpoint.gateway.session.requests.ordered_request import request_in_order
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.operations.sessions import ReadySession
 
@@ -30,8 +34,10 @@ class RevertMethods:
         requests: ThreadRequests,
         reads: ThreadReads,
         announcements: LifecycleNotifications,
+        starts: TurnStarts,
     ) -> None:
         _, self._sessions, self._threads, self._identity = deps
+        self._starts = starts
         self._link = self._threads.link
         self._requests = requests
         self._reads = reads
@@ -70,22 +76,17 @@ class RevertMethods:
     ) -> Any:
         state = session.writer.state
         turn = state.turns[state.turn_index[turn_id]]
-        await (
-            session.writer.flush()
-        )  # fails if the journal cannot be written, before Codex is asked
         if turn.generation == state.generation.number and turn_id not in state.generation.turn_ids:
             request = {**client_request.params(), "threadId": session.provider_thread_id}
             if "beforeTurnId" in request:
                 request["beforeTurnId"] = self._identity.provider_turn(turn_id)
             try:
-                with self._threads.read_back_if_unanswered(session.provider_thread_id):
-                    raw = await self._link.request(client_request.method, request)
+                raw = await self._revert_in_codex(session, client_request.method, request, turn_id)
             except ProviderError as error:
                 # A fork has turns of its parent, which Codex does not know.
                 if state.parent_thread_id is None or lacks_method(error):
                     raise
             else:
-                await session.writer.execute(RollBackTurns(turn_id, provider_did=True))
                 self._announcements.taken_back(state.id, client_request.client)
                 turns = await self._reads.whole_turns(state, {})
                 return self._reads.with_whole_history(raw, state, {}, turns)
@@ -99,6 +100,24 @@ class RevertMethods:
         now = current.writer.state
         turns = await self._reads.whole_turns(now, {})
         return self._reads.with_whole_history(raw, now, {}, turns)
+
+    async def _revert_in_codex(
+        self, session: ReadySession, method: str, request: dict[str, Any], turn_id: str
+    ) -> Raw:
+        """Has Codex take turns back, and returns its answer once the ledger has that durably. The
+        thread is busy meanwhile. It is recorded before a turn that Codex begins next.
+        """
+        writer = session.writer
+        async with self._starts.requested(session) as request_id:
+
+            def taken_back(raw: Raw) -> Raw:
+                writer.submit(RollBackTurns(turn_id, provider_did=True))
+                writer.record_facts(ev.TurnRequestEnded(request_id))
+                return raw.copy()
+
+            raw = await request_in_order(self._link, method, request, taken_back)
+            await writer.flush()
+        return raw
 
     async def _open_without(self, session: ReadySession, turn_id: str) -> None:
         """Opens a new generation with the turns before `turn_id`.

@@ -33,6 +33,7 @@ from trimpoint.operations.provider.settings import (
     with_unconfirmed,
 )
 from trimpoint.operations.sessions import ReadySession
+from trimpoint.threads.errors import CommandRefused
 
 Facts = tuple[ev.AnyEvent, ...]
 Acknowledged = Callable[[ThreadState, dict[str, Any]], Facts]
@@ -107,11 +108,15 @@ class TurnMethods:
         return await self._start_turn(client_request, thread_id)
 
     async def _start_turn(self, client_request: ClientRequest, thread_id: str) -> None:
-        found = await self._starts.ready_for(client_request, thread_id)
+        try:
+            found = await self._starts.ready_for(client_request, thread_id)
+        except CommandRefused:
+            self._requests.refuse_archived(thread_id)  # it may have been archived meanwhile
+            raise
         if found is None:
             return
         session, baseline = found
-        self._requests.refuse_archived(thread_id)  # it may have been archived meanwhile
+        self._requests.refuse_archived(thread_id)
         # Unlike in Codex, a client that sends a prompt is subscribed: the thread may have been
         # loaded for it just now.
         self._subscriptions.join(client_request.client, thread_id)

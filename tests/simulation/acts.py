@@ -1,0 +1,227 @@
+"""What clients, Codex and the disk do in a simulated day, and what was acknowledged."""
+
+from collections.abc import Callable
+from itertools import count
+from random import Random
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+from trimpoint.codex.appserver.errors import ProviderFailure
+from trimpoint.gateway.session.requests.errors import Refusal
+from trimpoint.threads.errors import ThreadError
+from trimpoint_protocol import commands as wire
+from trimpoint_protocol.jsonrpc import Response
+
+from tests.gateway.stage import FakeClient, client_request
+from tests.operations.stage import Stage
+from tests.simulation.codex import QUESTION, SimulatedCodex, raw_message
+from tests.simulation.disk import SimulatedDisk
+from tests.threads.stage import THREAD
+
+# How often each of them happens.
+WEIGHTS = {
+    "prompt": 24, "clear": 10, "compact": 4, "undo": 3, "back": 3, "again": 3, "dispatch": 6,
+    "name": 5, "inject": 4, "settings": 2, "interrupt": 4, "answer": 4, "queue": 10, "withdraw": 4,
+    "release": 2, "fork": 3, "revert": 4, "archive": 2, "delete": 1, "silence": 4, "codex": 6,
+    "disk": 6, "speed": 5, "daemon": 5, "shutdown": 2,
+}  # fmt: skip
+REFUSED = (ProviderFailure, ThreadError, Refusal, TimeoutError)
+
+
+class Acts:
+    """Does what clients do. What was acknowledged to them is kept from one daemon to the next."""
+
+    def __init__(self, random: Random, codex: SimulatedCodex) -> None:
+        self.random = random
+        self.codex = codex
+        self.history: list[str] = []
+        self.queued: dict[str, str] = {}
+        self.withdrawn: set[str] = set()
+        self.acknowledged: set[str] = set()
+        self.sent_twice: set[str] = set()
+        # Injected, but not acknowledged: only a file of Codex could tell whether it was.
+        self.in_doubt: set[str] = set()
+        self.broken: list[str] = []
+        self._numbers = count(1)
+        self._prompts = count(1)
+
+    def begin(self, stage: Stage, watcher: FakeClient, disk: SimulatedDisk) -> None:
+        """Acts on this daemon from now on."""
+        self.stage, self.disk = stage, disk
+        self.clients = [stage.client, watcher]
+        self.acting = 0
+
+    def do(self, kind: str) -> None:
+        """Begins an act, which ends when the daemon has answered."""
+        self.history.append(kind)
+        act: Callable[[], None] = getattr(self, f"_{kind}")
+        act()
+
+    def _prompt(self) -> None:
+        self._ask("turn/start", input=typed(self._text()))
+
+    def _clear(self) -> None:
+        self._ask("turn/start", input=typed(f"/clear {self.random.randrange(3)}"))
+
+    def _compact(self) -> None:
+        self._ask("turn/start", input=typed(f"/compact --force --keep {self.random.randrange(2)}"))
+
+    def _undo(self) -> None:
+        self._ask("turn/start", input=typed("/undo"))
+
+    def _back(self) -> None:
+        self._ask("turn/start", input=typed(f"/revert {self.random.randrange(3)} --context"))
+
+    def _again(self) -> None:
+        """Sends a typed command twice, as a client does that has lost the connection."""
+        client_id = f"again {next(self._numbers)}"
+        self.sent_twice.add(f"typed:{client_id}")
+        for _ in range(2):
+            self._ask("turn/start", input=typed("/clear 1"), clientUserMessageId=client_id)
+
+    def _dispatch(self) -> None:
+        number = next(self._numbers)
+        ids: dict[str, Any] = {"command_id": f"command {number}", "thread_id": THREAD}
+        command: wire.AnyClientCommand = self.random.choice(
+            (
+                wire.TrimContext(**ids, keep_last_n_turns=number % 3),
+                wire.UndoTrim(**ids),
+                wire.RenameThread(**ids, name=f"name {number}"),
+                wire.PinContext(**ids, note="mind this"),
+                wire.StopSession(**ids),
+            )
+        )
+
+        async def dispatch() -> None:
+            await self.stage.operations.sessions.dispatch(command)
+            self._note(lambda: self.acknowledged.add(command.command_id))
+
+        self._begin("dispatch", dispatch)
+
+    def _name(self) -> None:
+        self._ask("thread/name/set", name=f"name {next(self._numbers)}")
+
+    def _inject(self) -> None:
+        writer = self.stage.registry.loaded(THREAD)
+        if writer is None or not all(one.items_complete for one in writer.state.turns[-1:]):
+            return  # what the ledger lacks of a turn is in Codex's file of it, which there is not
+        text = f"prompt injected {next(self._numbers)}"
+        self.in_doubt.add(text)
+        self._ask(
+            "thread/inject_items",
+            lambda _: self.in_doubt.discard(text),
+            items=[raw_message("user", text)],
+        )
+
+    def _settings(self) -> None:
+        self._ask("thread/settings/update", effort="high")
+
+    def _interrupt(self) -> None:
+        writer = self.stage.registry.loaded(THREAD)
+        turn_id = writer.state.running_turn_id if writer is not None else None
+        self._ask("turn/interrupt", turnId=turn_id or "")
+
+    def _answer(self) -> None:
+        client = self.random.choice(self.clients)
+        asked = [one["id"] for one in client.received if one.get("method") == QUESTION]
+        if asked:
+            answer = Raw(b'{"decision":"accept"}')
+            response = Response(b"", msgspec.json.encode(asked[-1]), answer, False)
+            self.stage.questions.answered(client.client, asked[-1], response)
+
+    def _queue(self) -> None:
+        text = self._text()
+
+        def note(result: Any) -> None:
+            self.queued[result["queuedSubmission"]["id"]] = text
+
+        self._ask("thread/queue/add", note, input=typed(text), clientUserMessageId=f"id of {text}")
+
+    def _withdraw(self) -> None:
+        if not self.queued:
+            return
+        prompt_id = self.random.choice(list(self.queued))
+
+        def note(result: Any) -> None:
+            if result["deleted"]:
+                self.withdrawn.add(self.queued[prompt_id])
+
+        self._ask("thread/queue/delete", note, queuedSubmissionId=prompt_id)
+
+    def _release(self) -> None:
+        self._ask("thread/queue/start")
+
+    def _fork(self) -> None:
+        at: dict[str, Any] = self.random.choice(({}, {"lastTurnId": self._some_turn()}))
+        self._ask("thread/fork", **at)
+
+    def _revert(self) -> None:
+        self._ask("thread/revert", beforeTurnId=self._some_turn())
+
+    def _archive(self) -> None:
+        self._ask("thread/archive")
+        self._ask("thread/unarchive")
+
+    def _delete(self) -> None:
+        self._ask("thread/delete")
+
+    def _silence(self) -> None:
+        """Has Codex not answer a request in time, whether or not it has done what was asked."""
+        self.codex.silent.append(self.random.random() < 0.5)
+
+    def _disk(self) -> None:
+        self.random.choice((self.disk.fill, self.disk.free, self.disk.fill_once))()
+
+    def _speed(self) -> None:
+        self.disk.slowest_s = self.random.choice((0.0, 0.01, 1.0, 30.0))
+        self.codex.slowest_s = self.random.choice((0.0, 0.1, 2.0))
+
+    def _text(self) -> str:
+        return f"prompt {next(self._prompts)}"
+
+    def _some_turn(self) -> str:
+        writer = self.stage.registry.loaded(THREAD)
+        turns = [one.id for one in writer.state.turns] if writer is not None else []
+        return self.random.choice(turns or ["unknown"])
+
+    def _note(self, note: Callable[[], object]) -> None:
+        """Notes what was acknowledged, unless the daemon has been killed before it was."""
+        if not self.codex.is_daemons_end:
+            note()
+
+    def _ask(
+        self, method: str, note: Callable[[Any], None] = lambda _: None, **params: Any
+    ) -> None:
+        number = next(self._numbers)
+        message = {"id": number, "method": method, "params": {"threadId": THREAD, **params}}
+        request = client_request(self.random.choice(self.clients), msgspec.json.encode(message))
+        handler = self.stage.routes.handlers.get(method, self.stage.routes.forward)
+
+        async def ask() -> None:
+            result = await handler(request)
+            if not request.is_answered:
+                request.answer(result)
+            self._note(lambda: note(result))
+
+        self._begin(method, ask)
+
+    def _begin(self, what: str, act: Callable[[], Any]) -> None:
+        async def acting() -> None:
+            self.acting += 1
+            self.codex.forks_asked += what == "thread/fork"
+            try:
+                await act()
+            except REFUSED as error:
+                self.history.append(f"{what}: {error}")
+            except Exception as error:
+                self.broken.append(f"{what}: {error!r}")
+            finally:
+                self.acting -= 1
+                self.codex.forks_asked -= what == "thread/fork"
+
+        self.stage.tasks.start_soon(acting)
+
+
+def typed(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text}]

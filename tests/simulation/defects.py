@@ -1,0 +1,226 @@
+"""Defects of orders, each of which the simulation must find: what one could write without thinking of
+what happens in between.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import pytest
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.operations import Phase
+from trimpoint.gateway.commands import turn_starts
+from trimpoint.gateway.commands.turn_starts import TurnStarts
+from trimpoint.gateway.session.server_requests import PendingServerRequests
+from trimpoint.operations import runner
+from trimpoint.operations.deletions import Deletions
+from trimpoint.operations.phases import journal_phase_deferred
+from trimpoint.operations.provider.provider_threads import ProviderThreads
+from trimpoint.operations.routing import notification_router
+from trimpoint.operations.routing.notification_router import NotificationRouter
+from trimpoint.operations.routing.ordered_sink import OrderedSink
+from trimpoint.operations.runner import OperationRunner
+from trimpoint.operations.session_reactions import SessionReactions
+from trimpoint.operations.sessions import ReadySession
+from trimpoint.threads.writing.writer import ThreadWriter
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def unordered(patch: pytest.MonkeyPatch) -> None:
+    """Sends everything but the ends of turns past what waits."""
+    patch.setattr(OrderedSink, "in_order", lambda self, thread_id, send: send())
+
+
+def ends_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """Drops the facts that the end of Codex makes true."""
+    inner = ThreadWriter.submit
+
+    def submit(self: ThreadWriter, command: Any, *ahead: Any) -> Any:
+        is_end = isinstance(command, internal.AbandonOpenWork)
+        return None if is_end else inner(self, command, *ahead)
+
+    patch.setattr(ThreadWriter, "submit", submit)
+
+
+def ends_told_twice(patch: pytest.MonkeyPatch) -> None:
+    """Forgets which ends were told."""
+    inner = OrderedSink.publish
+
+    def publish(self: OrderedSink, thread_id: str | None, message: Any) -> None:
+        self._ended.clear()
+        inner(self, thread_id, message)
+
+    patch.setattr(OrderedSink, "publish", publish)
+
+
+def facts_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """Keeps no fact that the disk refused."""
+    patch.setattr(ThreadWriter, "_replay_unwritten", lambda self: self._unwritten_facts.take())
+
+
+def never_repeated(patch: pytest.MonkeyPatch) -> None:
+    """Gives up an operation when the disk has refused one of its steps."""
+    inner = OperationRunner._ends
+
+    async def ends(self: OperationRunner, writer: ThreadWriter) -> bool:
+        await inner(self, writer)
+        return True
+
+    patch.setattr(OperationRunner, "_ends", ends)
+
+
+def answered_before_durable(patch: pytest.MonkeyPatch) -> None:
+    """Answers a command before its record is on the disk: the flush is removed."""
+    inner, flush = ThreadWriter.execute, ThreadWriter.flush
+
+    async def execute(self: ThreadWriter, command: Any) -> Any:
+        async def skipped(_: ThreadWriter) -> None: ...
+
+        with pytest.MonkeyPatch.context() as within:
+            within.setattr(ThreadWriter, "flush", skipped)
+            coroutine = inner(self, command)
+            try:
+                coroutine.send(None)
+            except StopIteration as done:
+                return done.value
+        patch.setattr(ThreadWriter, "flush", flush)
+        return await inner(self, command)
+
+    patch.setattr(ThreadWriter, "execute", execute)
+
+
+def busy_after_sending(patch: pytest.MonkeyPatch) -> None:
+    """Marks the thread as busy for a prompt when Codex has answered."""
+
+    @asynccontextmanager
+    async def requested(
+        self: TurnStarts, session: ReadySession, request_id: str | None = None
+    ) -> AsyncGenerator[str]:
+        with self._threads.read_back_if_unanswered(session.provider_thread_id):
+            yield request_id or "late"
+
+    patch.setattr(TurnStarts, "requested", requested)
+
+
+def sent_to_the_next_codex(patch: pytest.MonkeyPatch) -> None:
+    """Sends a prompt although Codex has ended since it was recorded."""
+    patch.setattr(turn_starts, "_require_open", lambda writer, request_id: None)
+
+
+def filled_before_its_id(patch: pytest.MonkeyPatch) -> None:
+    """Gives a new Codex thread its context before its id is durable."""
+
+    async def bind(self: OperationRunner, writer: ThreadWriter, operation: Any, bound: Any) -> None:
+        message = "Giving the session its context."
+        journal_phase_deferred(writer, operation, Phase.BOOTSTRAPPING, message, bound)
+
+    patch.setattr(OperationRunner, "_bind", bind)
+
+
+def ready_before_durable(patch: pytest.MonkeyPatch) -> None:
+    """Takes a session for ready before the end of its operation is durable."""
+    patch.setattr(runner, "is_end_durable", lambda writer: True)
+
+
+def queue_popped_early(patch: pytest.MonkeyPatch) -> None:
+    """Takes a prompt out of the queue before Codex has it."""
+    inner = TurnStarts.send
+
+    async def send(self: TurnStarts, session: ReadySession, *given: Any, **more: Any) -> None:
+        queued = given[3] if len(given) > 3 else None
+        if queued is not None:
+            session.writer.record_facts(ev.PromptSent(queued.id, "soon"))
+        await inner(self, session, *given, **more)
+
+    patch.setattr(TurnStarts, "send", send)
+
+
+def queue_kept_long(patch: pytest.MonkeyPatch) -> None:
+    """Sends a queued prompt without a durable note that it may have been sent."""
+
+    @asynccontextmanager
+    async def requested(
+        self: TurnStarts, session: ReadySession, request_id: str | None = None
+    ) -> AsyncGenerator[str]:
+        session.writer.record_facts(ev.TurnRequested(request_id or "now"))
+        with self._threads.read_back_if_unanswered(session.provider_thread_id):
+            yield request_id or "now"
+
+    patch.setattr(TurnStarts, "requested", requested)
+
+
+def retired_ends_lost(patch: pytest.MonkeyPatch) -> None:
+    """Does not record what a session that was left still reports."""
+    patch.setattr(notification_router, "RETIRED_THREAD_METHODS", frozenset())
+
+
+def old_messages_kept(patch: pytest.MonkeyPatch) -> None:
+    """Handles what a Codex said that has ended."""
+    inner = NotificationRouter.on_epoch_ended
+
+    def on_epoch_ended(self: NotificationRouter, epoch: int, reason: str) -> None:
+        kept = {one: list(messages) for one, messages in self._buffered.items()}
+        inner(self, epoch, reason)
+        for one, messages in kept.items():
+            self._buffered.setdefault(one, []).extend(messages)
+
+    patch.setattr(NotificationRouter, "on_epoch_ended", on_epoch_ended)
+
+
+def questions_kept(patch: pytest.MonkeyPatch) -> None:
+    """Leaves the questions of a Codex open that has ended."""
+    patch.setattr(PendingServerRequests, "expire_all", lambda self, reason: None)
+
+
+def never_read_back(patch: pytest.MonkeyPatch) -> None:
+    """Takes a request that was not answered in time for one that was not carried out."""
+
+    @contextmanager
+    def read_back(self: ProviderThreads, provider_id: str) -> Generator[None]:
+        yield
+
+    patch.setattr(ProviderThreads, "read_back_if_unanswered", read_back)
+
+
+def archived_once(patch: pytest.MonkeyPatch) -> None:
+    """Does not try again to archive a thread that Codex has not archived."""
+
+    async def release(self: SessionReactions, writer: ThreadWriter) -> None:
+        await self._release_once(writer)
+
+    patch.setattr(SessionReactions, "_release", release)
+
+
+def deleted_before_durable(patch: pytest.MonkeyPatch) -> None:
+    """Forgets which threads are being deleted: a deletion is not finished."""
+
+    async def step(self: Deletions, writer: ThreadWriter, operation: Any) -> None:
+        await self._delete(str(writer.state.generation.provider_thread_id))
+        gone = ev.ThreadArchived(), ev.SessionStopped(writer.state.generation.number)
+        writer.record_facts(*gone)
+        journal_phase_deferred(writer, operation, Phase.READY, "Deleted.")
+
+    patch.setattr(Deletions, "step", step)
+
+
+def changed_under_a_revert(patch: pytest.MonkeyPatch) -> None:
+    """Lets an operation begin while a request changes the context."""
+
+    async def ended(self: Any, thread_id: str) -> None: ...
+
+    patch.setattr("trimpoint.operations.session_uses.SessionUses.ended", ended)
+
+
+# Each is found by one of the first seeds, of so many.
+DEFECTS: dict[Plant, int] = dict.fromkeys(
+    (
+        unordered, ends_forgotten, ends_told_twice, facts_forgotten, never_repeated,
+        answered_before_durable, busy_after_sending, sent_to_the_next_codex, filled_before_its_id,
+        ready_before_durable, queue_popped_early, queue_kept_long, retired_ends_lost,
+        old_messages_kept, questions_kept, never_read_back, archived_once, deleted_before_durable,
+        changed_under_a_revert,
+    ),
+    2_000,
+)  # fmt: skip

@@ -10,6 +10,7 @@ import gc
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("untimed")
+# A repository in the folder of temporary files is none of a test in it, nor of its programs.
+os.environ["GIT_CEILING_DIRECTORIES"] = os.path.realpath(tempfile.gettempdir())
 _reset_signals()
 _guard = ProcessGuard()
 _coverage_config = os.environ.get(COVERAGE_VARIABLE)

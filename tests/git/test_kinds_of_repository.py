@@ -7,7 +7,7 @@ import pytest
 from trimpoint.git.capture.omissions import Omission
 
 from tests.git.there_and_back import back_to, there_and_back
-from tests.git.worktrees import captured, git, new_repository, users_side, write
+from tests.git.worktrees import captured, git, kept, new_repository, users_side, write
 
 
 async def test_without_a_single_commit(tmp_path: Path) -> None:
@@ -101,6 +101,15 @@ async def test_submodules_and_nested_repositories_are_left_alone_and_said(tmp_pa
         "2",
         "3",
     ]
+
+
+async def test_a_folder_with_an_empty_git_folder_is_captured(tmp_path: Path) -> None:
+    folder = new_repository(tmp_path / "tree", {"a": "x", "inner/b": "1"})
+    (folder / "inner" / ".git").mkdir()
+    write(folder, {"inner/b": "2"})
+    first = await captured(folder)
+    assert first.left_out == ()
+    assert kept(folder, "show", f"{first.commit}:inner/b") == b"2"
 
 
 async def test_a_folder_that_becomes_a_repository_is_left_alone_from_then_on(

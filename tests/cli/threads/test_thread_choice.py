@@ -2,6 +2,7 @@
 that is adopted.
 """
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,43 @@ def test_a_place_is_the_work_tree_or_else_the_folder(tmp_path: Path) -> None:
     assert place_of(str(tmp_path / "gone" / "too")) == str(tmp_path / "gone" / "too")
 
 
+@pytest.mark.parametrize(
+    ("made", "is_work_tree"),
+    [
+        ({}, False),
+        ({"HEAD": "ref: refs/heads/main\n"}, False),
+        ({"HEAD": "nothing", "objects/x": "", "refs/x": ""}, False),
+        ({"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": ""}, True),
+        ({"HEAD": f"{'0a' * 20}\n", "objects/x": "", "refs/x": ""}, True),
+    ],
+)
+@pytest.mark.processes
+def test_a_place_is_a_work_tree_where_git_says_so(
+    tmp_path: Path, made: dict[str, str], is_work_tree: bool
+) -> None:
+    inner = tmp_path / "tree" / "inner"
+    inner.mkdir(parents=True)
+    (tmp_path / "tree" / ".git").mkdir()
+    for name, content in made.items():
+        path = tmp_path / "tree" / ".git" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content)
+    asked = ["git", "rev-parse", "--git-dir"]
+    assert (subprocess.run(asked, cwd=inner, capture_output=True).returncode == 0) == is_work_tree
+    assert place_of(str(inner)) == str(tmp_path / "tree" if is_work_tree else inner)
+
+
+def test_a_place_lies_below_the_ceiling_of_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tree" / "inner").mkdir(parents=True)
+    (tmp_path / "tree" / ".git").write_text("gitdir: elsewhere\n")
+    inner = str(tmp_path / "tree" / "inner")
+    assert place_of(inner) == str(tmp_path / "tree")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", f"/nowhere:{tmp_path / 'tree'}")
+    assert place_of(inner) == inner
+
+
 @pytest.mark.codex
 async def test_a_command_never_touches_a_thread_of_another_folder_unasked(
     stage: CliHarness,
@@ -93,8 +131,9 @@ async def test_the_last_thread_of_this_work_tree_is_taken_not_the_last_of_all(
     stage: CliHarness,
 ) -> None:
     other, inner = stage.folder / "other", stage.worktree / "src"
-    for folder in (other, inner, stage.worktree / ".git"):
-        folder.mkdir()
+    git = stage.worktree / ".git"
+    for folder in (other, inner, git / "objects", git / "refs"):
+        folder.mkdir(parents=True)
     (stage.worktree / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     async with stage.daemon() as client:
         mine = await stage.thread(client)

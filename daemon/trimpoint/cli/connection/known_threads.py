@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from trimpoint_protocol.methods import SnapshotResult, ThreadOverview
 
 from trimpoint.cli.connection.client import Client, RemoteError, ask
+from trimpoint.git.dot_git import folders_to_look_in, is_repository
 
 SHORT_ID_CHARS = 8
 LEAST_ID_CHARS = 4
@@ -62,18 +63,8 @@ def place_of(folder: str) -> str:
     links are resolved.
     """
     real = os.path.realpath(folder)
-    candidate = real
-    while not _is_git(os.path.join(candidate, ".git")):
-        parent = os.path.dirname(candidate)
-        if parent == candidate:
-            return real
-        candidate = parent
-    return candidate
-
-
-def _is_git(path: str) -> bool:
-    # An empty folder is no repository to git; a killed sandbox of Codex leaves one behind.
-    return os.path.isfile(path) or os.path.lexists(os.path.join(path, "HEAD"))
+    above = folders_to_look_in(real)
+    return next((at for at in above if is_repository(os.path.join(at, ".git"))), real)
 
 
 def here() -> str:

@@ -28,12 +28,14 @@ from trimpoint.git.capture.omissions import (
     message_of,
     read_message,
 )
+from trimpoint.git.capture.renames import renamed_away
 from trimpoint.git.capture.untracked import (
     called_like_secrets,
     sizes_of,
     still_too_much,
     too_much,
 )
+from trimpoint.git.dot_git import is_repository
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing.compare import State
 from trimpoint.git.plumbing.initial_index import write_initial_index
@@ -152,6 +154,7 @@ class _Capture:
                 self._repositories_above, status.changed | status.gone
             ):
                 await self._skip_folder(folder, status)
+            await self._forget_renamed(status)
             if await self._stage(status):
                 return await self._committed(newest, status)
         raise GitFailed(
@@ -179,6 +182,16 @@ class _Capture:
             sizes, still_too_much(_message(newest).left_out), limits.max_untracked_bytes
         ):
             status.leave_out(path, Omission(path, "tooMuch", sizes[path]))
+
+    async def _forget_renamed(self, status: _WorktreeStatus) -> None:
+        fresh = status.untracked & status.changed
+        if fresh:
+            listed = await self._private.answer("ls-files", "-z", doing=_DOING)
+            root = self._private.repository.worktree
+            for path in await anyio.to_thread.run_sync(
+                renamed_away, root, fresh, _in_order(listed)
+            ):
+                status.forget(path)
 
     async def _committed(self, newest: Commit, status: _WorktreeStatus) -> Checkpoint:
         left_out = tuple(sorted(status.left_out.values(), key=lambda each: each.path))
@@ -269,7 +282,7 @@ class _Capture:
         return {
             folder
             for folder in folders_of(paths)
-            if os.path.lexists(os.path.join(root, folder, b".git"))
+            if is_repository(os.path.join(root, folder, b".git"))
         }
 
     async def _skip_folder(self, folder: bytes, status: _WorktreeStatus) -> None:

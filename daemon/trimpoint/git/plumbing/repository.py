@@ -13,6 +13,7 @@ from pathlib import Path
 import anyio
 import msgspec
 
+from trimpoint.git.dot_git import folders_to_look_in
 from trimpoint.git.plumbing.process import GitOutput, GitRun, run_git
 from trimpoint.programs import find_program_once
 
@@ -184,7 +185,7 @@ def _nearest_with_git(folder: Path) -> Path | NoRepository:
 def _on_one_file_system(folder: Path) -> Iterator[Path]:
     """Yields the folder and those above it, as far as git looks."""
     device = folder.stat().st_dev
-    for at in (folder, *folder.parents):
+    for at in map(Path, folders_to_look_in(str(folder))):
         if at.stat().st_dev != device:
             return
         yield at

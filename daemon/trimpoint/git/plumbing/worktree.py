@@ -231,11 +231,18 @@ def folders_of(paths: Iterable[bytes]) -> set[bytes]:
 
 def like_names(paths: Iterable[bytes]) -> set[bytes]:
     """Returns those of the paths that some file system may take for another one of them."""
-    groups: dict[str, set[bytes]] = {}
+    groups: dict[bytes, set[bytes]] = {}
     for path in paths:
-        plain = unicodedata.normalize("NFD", os.fsdecode(path)).casefold()
-        groups.setdefault(unicodedata.normalize("NFD", plain), set()).add(path)
+        groups.setdefault(plain_name(path), set()).add(path)
     return {path for group in groups.values() if len(group) > 1 for path in group}
+
+
+def plain_name(path: bytes) -> bytes:
+    """Returns what all forms of a path have in common."""
+    if path.isascii():
+        return path.lower()
+    plain = unicodedata.normalize("NFD", os.fsdecode(path)).casefold()
+    return os.fsencode(unicodedata.normalize("NFD", plain))
 
 
 def _name_on_disk(folder: int, name: bytes) -> bytes:

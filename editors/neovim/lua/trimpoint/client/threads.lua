@@ -25,21 +25,36 @@ function M.short_id(thread_id)
   return thread_id:sub(-SHORT_ID_CHARS)
 end
 
----An empty folder is no repository to git; a killed sandbox of Codex leaves one behind.
----@param name string
----@param folder string
+---Whether git takes a `.git` for a repository: an empty folder, as a killed sandbox of Codex leaves
+---behind, is none.
+---@param path string
 ---@return boolean
-local function is_git(name, folder)
-  local path = vim.fs.joinpath(folder, name)
-  local facts = name == ".git" and vim.uv.fs_stat(path)
-  return facts and (facts.type == "file" or vim.uv.fs_lstat(path .. "/HEAD") ~= nil) or false
+local function is_repository(path)
+  local function has(kind, name)
+    local facts = vim.uv.fs_stat(path .. name)
+    return facts ~= nil and facts.type == kind
+  end
+  local has_folders = has("directory", "/objects") and has("directory", "/refs")
+  return has("file", "") or has_folders and vim.uv.fs_lstat(path .. "/HEAD") ~= nil
 end
 
 ---@param folder string
 ---@return string
 function M.place_of(folder)
   local real = vim.uv.fs_realpath(folder) or folder
-  return vim.fs.root(real, is_git) or real
+  local ceilings = {}
+  for named in vim.gsplit(vim.env.GIT_CEILING_DIRECTORIES or "", ":", { trimempty = true }) do
+    ceilings[vim.uv.fs_realpath(named) or named] = true
+  end
+  local at = real
+  while not is_repository(vim.fs.joinpath(at, ".git")) do
+    local above = vim.fs.dirname(at)
+    if above == at or ceilings[above] then
+      return real
+    end
+    at = above
+  end
+  return at
 end
 
 ---@return string

@@ -5,7 +5,9 @@ empty.
 from collections.abc import Iterable
 from typing import Any, cast
 
-__all__ = ["Json", "as_dict", "as_dicts", "as_list", "as_text"]
+import msgspec
+
+__all__ = ["Json", "as_dict", "as_dicts", "as_list", "as_text", "words_of_error"]
 
 Json = dict[str, Any]
 
@@ -28,3 +30,20 @@ def as_dicts(value: Any) -> list[Json]:
 def as_text(value: Any) -> str:
     """Returns `value` if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
+
+
+def words_of_error(message: str) -> str:
+    """Returns what an error says to a person: Codex passes on the JSON that a provider answered
+    with. A message without such JSON is returned as it is.
+    """
+    begin, end = message.find("{"), message.rfind("}") + 1
+    if begin < 0 or end <= begin:
+        return message
+    try:
+        answer = as_dict(msgspec.json.decode(message[begin:end]))
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return message
+    inner = answer.get("error")
+    said = as_text(as_dict(inner).get("message") or answer.get("message") or inner).strip()
+    before = message[:begin].strip().rstrip(":,")
+    return (f"{before}: {said}" if before else said) if said else message

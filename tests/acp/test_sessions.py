@@ -166,6 +166,35 @@ async def test_a_deleted_session_is_listed_no_more_and_says_how_to_have_it_back(
     assert f"trimpoint threads unarchive {session_id}" in refused.value.message
 
 
+async def test_a_prompt_to_a_session_that_another_editor_has_deleted_says_how_to_have_it_back(
+    harness: Harness, editor: Editor
+) -> None:
+    session_id = await editor.new_session(harness)
+    await editor.prompt(session_id, "One.")
+    async with opened_editor(harness) as other:
+        await other.introduce()
+        await other.request("session/delete", sessionId=session_id)
+    with pytest.raises(Refused) as refused:
+        await editor.prompt(session_id, "Two.")
+    assert f"trimpoint threads unarchive {session_id}" in refused.value.message
+
+
+async def test_a_session_begins_in_no_folder_that_does_not_exist(
+    harness: Harness, editor: Editor
+) -> None:
+    with pytest.raises(Refused) as refused:
+        await editor.request("session/new", cwd=str(harness.home / "gone"), mcpServers=[])
+    assert refused.value.code == -32602
+    assert "There is no folder" in refused.value.message
+
+
+async def test_a_cursor_of_another_list_is_refused_in_words(editor: Editor) -> None:
+    with pytest.raises(Refused) as refused:
+        await editor.request("session/list", cursor="nonsense")
+    assert refused.value.code == -32602
+    assert "session/list" in refused.value.message
+
+
 @pytest.mark.parametrize("unknown", ["nonsense", "019dd000-0000-7000-8000-000000000000"])
 async def test_an_unknown_session_is_refused(
     harness: Harness, editor: Editor, unknown: str

@@ -372,8 +372,21 @@ def test_a_prompt_of_blobs_is_taken_as_far_as_it_can_be() -> None:
         {"type": "image", "url": "data:image/png;base64,eA=="},
         {"type": "text", "text": "[@a.bin](file:///a.bin)"},
     ]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "text", "text": ""},
+        {"type": "text", "text": " \n"},
+        {"type": "image", "mimeType": "image/png", "data": "no base64"},
+        {"type": "image", "mimeType": "image/png"},
+        {"type": "image", "mimeType": "text/plain", "data": "eA=="},
+    ],
+)
+def test_what_no_model_could_read_is_no_prompt(block: dict[str, str]) -> None:
     with pytest.raises(prompts.BadPrompt):
-        prompts.input_of([{"type": "text", "text": ""}])
+        prompts.input_of([block])
 
 
 def test_a_title_is_the_name_or_the_first_line_and_short() -> None:

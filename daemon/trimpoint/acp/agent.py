@@ -6,6 +6,7 @@ ever for an answer.
 
 import asyncio
 import logging
+import os
 import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -209,6 +210,7 @@ class Agent:
 
     async def _new(self, request: Incoming, params: r.NewSessionParams) -> None:
         session = self._made(params)
+        _require_folder(params.cwd)
         await self._login.require()
         answer = await session.start(params.cwd)
         self._sessions[session.id] = session
@@ -302,6 +304,11 @@ class Agent:
         if open_session is not None:
             await open_session.close(interrupt=True)
         return made
+
+
+def _require_folder(path: str) -> None:
+    if not os.path.isdir(path):
+        raise RpcError(INVALID_PARAMS, f"There is no folder {path!r} on this machine.")
 
 
 def _read(request: Incoming, kind: type[P]) -> P | None:

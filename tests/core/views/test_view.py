@@ -355,3 +355,12 @@ def test_each_trim_point_says_how_many_turns_stand_before_it() -> None:
     thread.clear(None)
     points = read_model(thread.state, Policy()).context_trim_points
     assert [point.turns_before for point in points] == [3, 5]
+
+
+def test_a_failed_turn_says_what_the_provider_said() -> None:
+    thread = started()
+    turn_id = thread.begin_turn()
+    answer = '{"error": {"message": "The model is gone.", "code": "x"}}'
+    thread.report(ev.TurnCompleted(turn_id, "failed", answer))
+    [turn] = read_model(thread.state, Policy()).turns
+    assert (turn.error, thread.state.turns[0].error) == ("The model is gone.", answer)

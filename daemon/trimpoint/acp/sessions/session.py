@@ -20,7 +20,7 @@ from trimpoint.acp.sessions.mcp_servers import McpServers
 from trimpoint.acp.sessions.own_turn import OwnTurn
 from trimpoint.acp.sessions.prompt import Prompt
 from trimpoint.acp.sessions.questions import Questions
-from trimpoint.acp.sessions.thread_link import ThreadLink
+from trimpoint.acp.sessions.thread_link import ThreadLink, refused_prompt
 from trimpoint.acp.translate import settings as s
 from trimpoint.acp.translate.commands import ALIASES, CONTEXT, STATUS, command_name, without_alias
 from trimpoint.acp.translate.prompts import BadPrompt, has_attachments, input_of, typed_text
@@ -135,7 +135,7 @@ class Session:
         try:
             await self._work(prompt, blocks)
         except RpcError as error:
-            prompt.fail(error)
+            prompt.fail(refused_prompt(error, self.thread.id))
 
     async def _work(self, prompt: Prompt, blocks: list[Json]) -> None:
         await self.thread.attached()
@@ -303,7 +303,7 @@ class Session:
                 await self.thread.resume_as(successor)
                 await turn.begin(self.thread.id, turn_input)
         except RpcError as error:
-            turn.fail(error)
+            turn.fail(refused_prompt(error, self.thread.id))
             return
         if self._title is None:
             self._title = title_of(None, text)

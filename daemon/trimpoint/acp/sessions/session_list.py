@@ -3,7 +3,7 @@
 from trimpoint_protocol.lenient import Json, as_dicts, as_text
 
 from trimpoint.acp.connection.daemon import DaemonLink
-from trimpoint.acp.connection.peer import RpcError
+from trimpoint.acp.connection.peer import INVALID_PARAMS, RpcError
 from trimpoint.acp.translate.status import iso_time, title_of_row
 from trimpoint.acp.wire.answers import ListedSession, SessionList
 
@@ -27,7 +27,13 @@ class SessionLister:
         wanted |= {
             name: value for name, value in (("cwd", cwd), ("cursor", cursor)) if value is not None
         }
-        answer = await self._link.request("thread/list", **wanted)
+        try:
+            answer = await self._link.request("thread/list", **wanted)
+        except RpcError as error:
+            if cursor is None or "cursor" not in error.message:
+                raise
+            said = "The cursor is none that session/list has given."
+            raise RpcError(INVALID_PARAMS, said) from None
         first = await self._first_ids()
         sessions = [
             ListedSession(

@@ -113,6 +113,12 @@ class ThreadLink:
         return {**given, "runtimeWorkspaceRoots": self._roots} if self._roots else given
 
 
+def refused_prompt(error: RpcError, thread_id: str) -> RpcError:
+    """Returns the refusal of a prompt; that a session is gone is said in an editor's terms."""
+    is_gone = error.member("reason") in ("thread_archived", "thread_not_found")
+    return _in_session_terms(error, thread_id) if is_gone else error
+
+
 def _in_session_terms(error: RpcError, thread_id: str) -> RpcError:
     """Returns a refusal in the terms of an editor's sessions."""
     reason = error.member("reason")

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from trimpoint_protocol.lenient import Json, as_dict, as_text
+from trimpoint_protocol.lenient import Json, as_dict, as_text, words_of_error
 
 from trimpoint.acp.wire.answers import StopReason
 
@@ -12,6 +12,7 @@ FULL = (
     "The context is full. Type /clear 3 to keep the last three turns, "
     "or /compact to continue with a summary."
 )
+UNSAID = "The turn has failed, and Codex does not say why."
 NOT_LOGGED_IN = "Codex is not logged in. Log in, then send the prompt again."
 _POLICY = frozenset({"cyberPolicy", "misalignmentPolicyViolation"})
 
@@ -54,7 +55,10 @@ def ending_of(turn: Json, *, is_cancelled: bool) -> Ended | Failed:
 
 def _failure(error: Json) -> Ended | Failed:
     kind = error_kind(error.get("codexErrorInfo"))
-    message = as_text(error.get("message")) or "The turn has failed, and Codex does not say why."
+    message = (
+        words_of_error(as_text(error.get("message")))
+        or "The turn has failed, and Codex does not say why."
+    )
     if kind in _POLICY:
         return Ended("refusal", message)
     if kind == "contextWindowExceeded":

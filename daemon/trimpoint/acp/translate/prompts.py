@@ -1,5 +1,6 @@
 """Translates a prompt's content blocks to Codex's input."""
 
+from base64 import b64decode
 from typing import Any
 
 from trimpoint_protocol.lenient import Json, as_dict, as_text
@@ -37,13 +38,11 @@ def input_of(blocks: list[Json]) -> Input:
 def _parts(block: Json) -> Input:
     match block.get("type"):
         case "text":
-            return [_text(as_text(block.get("text")))] if block.get("text") else []
+            text = as_text(block.get("text"))
+            return [_text(text)] if text.strip() else []
         case "image":
             # Its data, never its uri: Codex cannot read what only the editor can.
-            mime_type = as_text(block.get("mimeType")) or "image/png"
-            return [
-                {"type": "image", "url": f"data:{mime_type};base64,{as_text(block.get('data'))}"}
-            ]
+            return [_image(as_text(block.get("mimeType")) or "image/png", block.get("data"))]
         case "resource_link":
             return [_text(_link(as_text(block.get("name")), as_text(block.get("uri"))))]
         case "resource":
@@ -63,8 +62,24 @@ def _resource(resource: Json) -> Input:
         return [_text(f'{_link(name, uri)}\n<context ref="{uri}">\n{text}\n</context>')]
     mime_type = as_text(resource.get("mimeType"))
     if mime_type.startswith("image/") and isinstance(blob := resource.get("blob"), str):
-        return [{"type": "image", "url": f"data:{mime_type};base64,{blob}"}]
+        return [_image(mime_type, blob)]
     return [_text(_link(name, uri))]
+
+
+def _image(mime_type: str, data: object) -> dict[str, Any]:
+    """Returns an image as Codex takes it; the provider would refuse all later turns for another.
+
+    :raises BadPrompt: when it is no image, or its data are not base64.
+    """
+    if not mime_type.startswith("image/"):
+        raise BadPrompt(f"An image cannot be of the type {mime_type!r}.")
+    try:
+        is_there = bool(b64decode(as_text(data), validate=True))
+    except ValueError:
+        is_there = False
+    if not is_there:
+        raise BadPrompt("The data of an image are not base64.")
+    return {"type": "image", "url": f"data:{mime_type};base64,{data}"}
 
 
 def _link(name: str, uri: str) -> str:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from trimpoint_protocol.hidden_characters import visible
-from trimpoint_protocol.lenient import Json, as_dict, as_text
+from trimpoint_protocol.lenient import Json, as_dict, as_text, words_of_error
 
 from trimpoint.acp.wire.updates import Usage
 
@@ -66,7 +66,7 @@ def notice_of(method: str, params: Json) -> tuple[Severity, str] | None:
         case "warning" | "guardianWarning":
             return "warning", as_text(params.get("message"))
         case "error" if params.get("willRetry"):
-            return "warning", as_text(as_dict(params.get("error")).get("message"))
+            return "warning", words_of_error(as_text(as_dict(params.get("error")).get("message")))
         case "configWarning" | "deprecationNotice":
             return "warning", "\n".join(
                 filter(None, (as_text(params.get("summary")), as_text(params.get("details"))))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 from rich.console import Console
 from rich.text import Text
+from trimpoint_protocol.lenient import words_of_error
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.connection.client import Message
@@ -105,7 +106,8 @@ class LiveView:
             self.note("The question was answered.")
         elif method == "error" and params.get("willRetry", True):
             # The last one is told by the end of its turn.
-            self.note(one_line(str(params.get("error", {}).get("message", "an error"))), "red")
+            said = words_of_error(str(params.get("error", {}).get("message", "an error")))
+            self.note(one_line(said), "red")
 
     def show_context(self, context: ContextStatus) -> None:
         """Prints the context bar if it has changed, and its advice if that is new."""
@@ -218,7 +220,8 @@ class LiveView:
             self.note("The turn was interrupted.", "yellow")
         elif turn.get("status") == "failed":
             error: dict[str, Any] = turn.get("error") or {}
-            reason = one_line(str(error.get("message") or "no reason given"), 2000)
+            said = words_of_error(str(error.get("message") or "no reason given"))
+            reason = one_line(said, 2000)
             self.note(f"The turn failed: {reason}", "red")
 
     def _is_shown_by_its_turn(self, payload: dict[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 from trimpoint_protocol import readmodel as rm
 from trimpoint_protocol.errors import Blocker
+from trimpoint_protocol.lenient import words_of_error
 
 from trimpoint.core.context.active_context import (
     active_message_count,
@@ -210,7 +211,7 @@ def _turn(turn: Turn, trimmed: bool) -> rm.ThreadTurn:
         status=turn.status,
         started_at=rfc3339(turn.started_at_ms),
         completed_at=completed,
-        error=turn.error,
+        error=words_of_error(turn.error) if turn.error is not None else None,
         trimmed=trimmed,
     )
 

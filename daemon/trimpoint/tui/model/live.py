@@ -5,7 +5,7 @@ in the history.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trimpoint_protocol.lenient import as_dict, as_list
+from trimpoint_protocol.lenient import as_dict, as_list, words_of_error
 from trimpoint_protocol.readmodel import TimelineActivity, TimelineMessage
 
 from trimpoint.codex.notifications.translate import activity_title
@@ -54,7 +54,8 @@ class Live:
             case "turn/completed":
                 self._end_turn(str(as_dict(params.get("turn")).get("status")))
             case "error":
-                said = str(as_dict(params.get("error")).get("message") or "The model failed")
+                message = as_dict(params.get("error")).get("message")
+                said = words_of_error(str(message or "The model failed"))
                 self.retry = f"{said}; trying again …" if params.get("willRetry") else ""
             case _ if method in _TEXT_DELTAS:
                 return self._append(params, lambda item: item.pieces)

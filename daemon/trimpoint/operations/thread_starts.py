@@ -32,6 +32,7 @@ from trimpoint.operations.provider.settings import (
     lasting,
 )
 from trimpoint.operations.routing.routes import Route, ThreadRole
+from trimpoint.operations.routing.thread_messages import own_warning
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -80,7 +81,7 @@ async def warn_of_trust(
 ) -> None:
     """Warns a thread's clients of folders that Codex has begun to trust since `trusted`."""
     for folder in await threads.trust.added(trusted):
-        threads.router.notify(thread_id, "warning", {"message": newly_trusted(folder)})
+        threads.router.notify(thread_id, "warning", own_warning(newly_trusted(folder)))
 
 
 async def adopt_thread(

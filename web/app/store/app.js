@@ -327,7 +327,7 @@ export class App {
                 this._list.change(params.threadId, { context: params });
                 break;
             case "warning":
-                warnLater(this.notice, params.message, () => this.open.value?.id === params.threadId);
+                warnLater(this.notice, params.message, () => params.from === "trimpoint" && this.open.value?.id === params.threadId);
                 break;
             case "commands/progress":
                 if (thread) {

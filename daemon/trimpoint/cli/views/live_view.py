@@ -100,7 +100,7 @@ class LiveView:
             self._unshown = msgspec.convert(params, ContextStatus)
             if not self._turn_is_open:
                 self._show_unshown()
-        elif method == "warning":
+        elif method == "warning" and params.get("from") == "trimpoint":
             self.note(one_line(str(params.get("message", "")), 2000), "yellow")
         elif method == "serverRequest/resolved":
             self.note("The question was answered.")

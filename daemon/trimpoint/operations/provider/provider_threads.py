@@ -44,6 +44,7 @@ from trimpoint.operations.provider.settings import session_params, update_params
 from trimpoint.operations.provider.terminals import Terminals
 from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.routes import Route, ThreadRole
+from trimpoint.operations.routing.thread_messages import own_warning
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -360,12 +361,11 @@ class ProviderThreads:
             previous, serving = writer.state.generations[number - 2 : number]
             try:
                 if lost := await move_queue(self.link, previous, serving):
-                    self.router.notify(writer.thread_id, "warning", {"message": lost})
+                    self.router.notify(writer.thread_id, "warning", own_warning(lost))
                 await self.archive(writer, previous)
             except ProviderFailure as error:
-                log.info(
-                    "superseded_thread_not_archived", thread_id=writer.thread_id, detail=str(error)
-                )
+                told = {"thread_id": writer.thread_id, "detail": str(error)}
+                log.info("superseded_thread_not_archived", **told)
 
     async def inherit_state(
         self, writer: ThreadWriter, old_id: str | None, new_id: str

@@ -24,6 +24,13 @@ def interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str
     yield ended_as_interrupted(thread_id, turn_id, reason)
 
 
+def own_warning(message: str) -> dict[str, Any]:
+    """Returns the parameters of a `warning` of trimpoint's. Our clients show no other: Codex's,
+    such as that it does not know a model, come with each thread.
+    """
+    return {"message": message, "from": "trimpoint"}
+
+
 def idle(thread_id: str) -> tuple[str, dict[str, Any]]:
     """Returns the method and parameters of the notification that a thread is idle."""
     return "thread/status/changed", {"threadId": thread_id, "status": {"type": "idle"}}

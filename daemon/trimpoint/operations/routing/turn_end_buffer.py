@@ -21,6 +21,7 @@ from trimpoint.core.model.commands import RecoverFromOverflow
 from trimpoint.core.model.decision import Rejected
 from trimpoint.core.model.events import CONTEXT_WINDOW_EXCEEDED
 from trimpoint.operations.messages import AFTER_OVERFLOW
+from trimpoint.operations.routing.thread_messages import own_warning
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -90,7 +91,7 @@ class TurnEndBuffer:
         """
         ending = self._buffered.pop(thread_id, [])
         if ending and why:
-            warning = {"threadId": thread_id, "message": why}
+            warning = {"threadId": thread_id, **own_warning(why)}
             self._forward(thread_id, CodexMessage.compose("warning", warning))
         self._release(thread_id, ending)
 

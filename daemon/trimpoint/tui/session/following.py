@@ -202,7 +202,7 @@ class Following:
                 self._take_progress(message.read_as(CommandProgress))
             case "thread/settings/updated":
                 state.settings = settings_of(as_dict(message.params.get("threadSettings")))
-            case "warning":
+            case "warning" if message.params.get("from") == "trimpoint":
                 state.notify(Tone.PROBLEM, str(message.params.get("message") or ""))
             case "serverRequest/resolved":
                 request_id = message.params.get("requestId")

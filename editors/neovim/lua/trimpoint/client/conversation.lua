@@ -335,7 +335,8 @@ local NOTIFICATIONS = {
     self._listener.on_begun()
   end,
   ["warning"] = function(self, params)
-    self._listener.on_warning(params.message or "")
+    local is_ours = params.from == "trimpoint"
+    return is_ours and self._listener.on_warning(params.message or "")
   end,
   ["thread/settings/updated"] = function(self, params)
     self.settings = settings.of(params.threadSettings)

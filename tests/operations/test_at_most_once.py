@@ -9,10 +9,10 @@ from trimpoint.codex.appserver.errors import ProviderTimeout
 from trimpoint.core.model.operations import Phase
 from trimpoint.operations import runner
 from trimpoint.threads.errors import JournalRefuses, OperationDelayed
-from trimpoint_protocol.commands import TrimContext
+from trimpoint_protocol.commands import RevertToCheckpoint, TrimContext
 from trimpoint_protocol.errors import Reason
 
-from tests.operations.stage import opened_stage
+from tests.operations.stage import opened_stage, refusal
 from tests.threads.stage import THREAD, Disk
 
 CLEAR = TrimContext(command_id="c", thread_id=THREAD, keep_last_n_turns=1)
@@ -156,3 +156,28 @@ async def test_no_session_is_ready_before_the_end_of_its_operation_is_durable() 
         session = await stage.operations.sessions.ready(THREAD)
         await stage.ended(writer)
         assert session.provider_thread_id == writer.state.generation.provider_thread_id
+
+
+REVERT = RevertToCheckpoint(command_id="r", thread_id=THREAD, turn_count=1, scope="context")
+
+
+@pytest.mark.parametrize("command", [CLEAR, REVERT], ids=["clear", "revert"])
+async def test_no_codex_thread_is_given_anything_before_its_id_is_durable(
+    command: TrimContext | RevertToCheckpoint,
+) -> None:
+    async with opened_stage() as stage:
+        known: list[bool] = []
+
+        async def no_fork(_: dict[str, Any]) -> Any:
+            raise refusal("it cannot be forked")
+
+        async def inject(params: dict[str, Any]) -> Any:
+            journal = b"".join(stage.disk.records[THREAD])
+            known.append(str(params["threadId"]).encode() in journal)
+            return {}
+
+        stage.codex.answers |= {"thread/fork": no_fork, "thread/inject_items": inject}
+        writer = await stage.thread("T1", "T2")
+        await stage.operations.sessions.dispatch(command)
+        await stage.ended(writer)
+    assert known == [True]

@@ -9,20 +9,17 @@ from typing import Any
 import pytest
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Rejected
 from trimpoint.core.model.operations import Phase
-from trimpoint.gateway.commands import turn_starts
 from trimpoint.gateway.commands.turn_starts import TurnStarts
-from trimpoint.gateway.session.server_requests import PendingServerRequests
-from trimpoint.operations import runner
-from trimpoint.operations.deletions import Deletions
 from trimpoint.operations.phases import journal_phase_deferred
 from trimpoint.operations.provider.provider_threads import ProviderThreads
-from trimpoint.operations.routing import notification_router
-from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.ordered_sink import OrderedSink
 from trimpoint.operations.runner import OperationRunner
-from trimpoint.operations.session_reactions import SessionReactions
 from trimpoint.operations.sessions import ReadySession
+from trimpoint.threads.errors import CommandRefused
+from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.writing.receipts import CommandResult
 from trimpoint.threads.writing.writer import ThreadWriter
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -44,17 +41,6 @@ def ends_forgotten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ThreadWriter, "submit", submit)
 
 
-def ends_told_twice(patch: pytest.MonkeyPatch) -> None:
-    """Forgets which ends were told."""
-    inner = OrderedSink.publish
-
-    def publish(self: OrderedSink, thread_id: str | None, message: Any) -> None:
-        self._ended.clear()
-        inner(self, thread_id, message)
-
-    patch.setattr(OrderedSink, "publish", publish)
-
-
 def facts_forgotten(patch: pytest.MonkeyPatch) -> None:
     """Keeps no fact that the disk refused."""
     patch.setattr(ThreadWriter, "_replay_unwritten", lambda self: self._unwritten_facts.take())
@@ -73,20 +59,12 @@ def never_repeated(patch: pytest.MonkeyPatch) -> None:
 
 def answered_before_durable(patch: pytest.MonkeyPatch) -> None:
     """Answers a command before its record is on the disk: the flush is removed."""
-    inner, flush = ThreadWriter.execute, ThreadWriter.flush
 
-    async def execute(self: ThreadWriter, command: Any) -> Any:
-        async def skipped(_: ThreadWriter) -> None: ...
-
-        with pytest.MonkeyPatch.context() as within:
-            within.setattr(ThreadWriter, "flush", skipped)
-            coroutine = inner(self, command)
-            try:
-                coroutine.send(None)
-            except StopIteration as done:
-                return done.value
-        patch.setattr(ThreadWriter, "flush", flush)
-        return await inner(self, command)
+    async def execute(self: ThreadWriter, command: Any) -> CommandResult:
+        outcome = self.submit(command)
+        if isinstance(outcome, Rejected):
+            raise CommandRefused(*outcome)
+        return CommandResult(outcome)
 
     patch.setattr(ThreadWriter, "execute", execute)
 
@@ -104,11 +82,6 @@ def busy_after_sending(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(TurnStarts, "requested", requested)
 
 
-def sent_to_the_next_codex(patch: pytest.MonkeyPatch) -> None:
-    """Sends a prompt although Codex has ended since it was recorded."""
-    patch.setattr(turn_starts, "_require_open", lambda writer, request_id: None)
-
-
 def filled_before_its_id(patch: pytest.MonkeyPatch) -> None:
     """Gives a new Codex thread its context before its id is durable."""
 
@@ -117,11 +90,6 @@ def filled_before_its_id(patch: pytest.MonkeyPatch) -> None:
         journal_phase_deferred(writer, operation, Phase.BOOTSTRAPPING, message, bound)
 
     patch.setattr(OperationRunner, "_bind", bind)
-
-
-def ready_before_durable(patch: pytest.MonkeyPatch) -> None:
-    """Takes a session for ready before the end of its operation is durable."""
-    patch.setattr(runner, "is_end_durable", lambda writer: True)
 
 
 def queue_popped_early(patch: pytest.MonkeyPatch) -> None:
@@ -137,41 +105,23 @@ def queue_popped_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(TurnStarts, "send", send)
 
 
-def queue_kept_long(patch: pytest.MonkeyPatch) -> None:
-    """Sends a queued prompt without a durable note that it may have been sent."""
+def sent_before_durable(patch: pytest.MonkeyPatch) -> None:
+    """Sends a prompt before it is durable that it may have been sent: the flush is removed."""
 
     @asynccontextmanager
     async def requested(
         self: TurnStarts, session: ReadySession, request_id: str | None = None
     ) -> AsyncGenerator[str]:
-        session.writer.record_facts(ev.TurnRequested(request_id or "now"))
-        with self._threads.read_back_if_unanswered(session.provider_thread_id):
-            yield request_id or "now"
+        request_id = request_id or new_uuid7()
+        session.writer.record_facts(ev.TurnRequested(request_id))
+        try:
+            with self._threads.read_back_if_unanswered(session.provider_thread_id):
+                yield request_id
+        except BaseException as error:
+            session.writer.record_facts(ev.TurnRequestEnded(request_id, None, str(error)))
+            raise
 
     patch.setattr(TurnStarts, "requested", requested)
-
-
-def retired_ends_lost(patch: pytest.MonkeyPatch) -> None:
-    """Does not record what a session that was left still reports."""
-    patch.setattr(notification_router, "RETIRED_THREAD_METHODS", frozenset())
-
-
-def old_messages_kept(patch: pytest.MonkeyPatch) -> None:
-    """Handles what a Codex said that has ended."""
-    inner = NotificationRouter.on_epoch_ended
-
-    def on_epoch_ended(self: NotificationRouter, epoch: int, reason: str) -> None:
-        kept = {one: list(messages) for one, messages in self._buffered.items()}
-        inner(self, epoch, reason)
-        for one, messages in kept.items():
-            self._buffered.setdefault(one, []).extend(messages)
-
-    patch.setattr(NotificationRouter, "on_epoch_ended", on_epoch_ended)
-
-
-def questions_kept(patch: pytest.MonkeyPatch) -> None:
-    """Leaves the questions of a Codex open that has ended."""
-    patch.setattr(PendingServerRequests, "expire_all", lambda self, reason: None)
 
 
 def never_read_back(patch: pytest.MonkeyPatch) -> None:
@@ -184,43 +134,16 @@ def never_read_back(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ProviderThreads, "read_back_if_unanswered", read_back)
 
 
-def archived_once(patch: pytest.MonkeyPatch) -> None:
-    """Does not try again to archive a thread that Codex has not archived."""
-
-    async def release(self: SessionReactions, writer: ThreadWriter) -> None:
-        await self._release_once(writer)
-
-    patch.setattr(SessionReactions, "_release", release)
-
-
-def deleted_before_durable(patch: pytest.MonkeyPatch) -> None:
-    """Forgets which threads are being deleted: a deletion is not finished."""
-
-    async def step(self: Deletions, writer: ThreadWriter, operation: Any) -> None:
-        await self._delete(str(writer.state.generation.provider_thread_id))
-        gone = ev.ThreadArchived(), ev.SessionStopped(writer.state.generation.number)
-        writer.record_facts(*gone)
-        journal_phase_deferred(writer, operation, Phase.READY, "Deleted.")
-
-    patch.setattr(Deletions, "step", step)
-
-
-def changed_under_a_revert(patch: pytest.MonkeyPatch) -> None:
-    """Lets an operation begin while a request changes the context."""
-
-    async def ended(self: Any, thread_id: str) -> None: ...
-
-    patch.setattr("trimpoint.operations.session_uses.SessionUses.ended", ended)
-
-
-# Each is found by one of the first seeds, of so many.
-DEFECTS: dict[Plant, int] = dict.fromkeys(
-    (
-        unordered, ends_forgotten, ends_told_twice, facts_forgotten, never_repeated,
-        answered_before_durable, busy_after_sending, sent_to_the_next_codex, filled_before_its_id,
-        ready_before_durable, queue_popped_early, queue_kept_long, retired_ends_lost,
-        old_messages_kept, questions_kept, never_read_back, archived_once, deleted_before_durable,
-        changed_under_a_revert,
-    ),
-    2_000,
-)  # fmt: skip
+# One of so many first seeds finds it. On the day that this was written, about a third of them did.
+DEFECTS: dict[Plant, int] = {
+    unordered: 1_000,
+    ends_forgotten: 100,
+    facts_forgotten: 300,
+    never_repeated: 600,
+    answered_before_durable: 200,
+    busy_after_sending: 100,
+    filled_before_its_id: 1_200,
+    queue_popped_early: 800,
+    sent_before_durable: 2_500,
+    never_read_back: 300,
+}

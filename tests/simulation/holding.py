@@ -22,7 +22,7 @@ from tests.threads.stage import THREAD, Disk
 
 # Longer than any wait of the daemon that ends by itself.
 REST_S = 3_000.0
-IDLE_S = 600.0
+IDLE_S = 100.0
 # Of a prompt in the sentence that says what did not hold.
 LONGEST_TEXT = 24
 
@@ -74,7 +74,7 @@ class Holding:
 
     async def holds(self) -> None:
         """Checks a daemon that has come to rest."""
-        await anyio.sleep(60)
+        await anyio.sleep(20)
         self.look_at_clients(at_rest=True)
         await self._model_sees_the_ledger()
         await self.comes_to_rest()
@@ -100,7 +100,7 @@ class Holding:
 
     async def _idles(self) -> None:
         """Checks that a daemon without work does nothing."""
-        await anyio.sleep(120)
+        await anyio.sleep(40)
         asked, written = len(self._codex.asked), self._written()
         await anyio.sleep(IDLE_S)
         more = self._codex.asked[asked:]

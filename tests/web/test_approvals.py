@@ -132,3 +132,15 @@ async def test_a_declined_edit_is_declined(stage: Stage) -> None:
     await edit.get_by_text("Not edited").wait_for()
     await edit.get_by_text("declined").wait_for()
     assert not (stage.house.worktree / "a.md").exists()
+
+
+async def test_a_command_that_was_never_approved_does_not_run_after_an_interrupt(
+    stage: Stage,
+) -> None:
+    thread_id = await stage.thread(approvalPolicy="untrusted")
+    stage.will_answer(run("touch asked-for.txt"))
+    await stage.send("Do it.")
+    await card_of(stage).wait_for()
+    await stage.client.request("turn/interrupt", threadId=thread_id, turnId="")
+    await stage.page.get_by_text("Interrupted", exact=True).wait_for()
+    await stage.page.get_by_text("Running", exact=True).wait_for(state="detached")

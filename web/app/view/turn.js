@@ -27,7 +27,7 @@ const SAFE_IMAGE = /^data:image\/(?:png|jpeg|gif|webp);base64,[\w+/=]*$/;
 export function TurnView({ app, thread, row }) {
     const { turn, number, isTrimmed, entries: recorded } = row;
     const isRunning = turn.status === "running";
-    if (isRunning) {
+    if (isRunning || thread.live.items.size) {
         thread.liveVersion.value; // what is live is drawn anew with each change of it
     }
     const live = thread.live.items.size ? liveOf(thread, turn.id, recorded) : NOTHING;

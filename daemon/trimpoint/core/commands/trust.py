@@ -33,8 +33,8 @@ class Trust(Command):
 
 
 _YES, _NO = "/trust yes", "/trust no"
-UNDONE_BY = {"yes": _NO, "no": _YES}
-"""The command that takes each answer back."""
+UNDONE_BY = {"yes": _NO}
+"""The command that takes an answer back. What lasts is not given by one click on an undo."""
 
 
 def trust_said(found: FolderTrust, answer: Literal["yes", "no"] | None = None) -> Said:

@@ -125,7 +125,11 @@ class _Session:
                     yield _line(row)
 
     def _turn(self) -> Iterator[dict[str, Any]]:
-        snapshot = {"messageId": "m", "trackedFileBackups": {}, "timestamp": self._time()}
+        snapshot: dict[str, Any] = {
+            "messageId": "m",
+            "trackedFileBackups": {},
+            "timestamp": self._time(),
+        }
         yield {
             "type": "file-history-snapshot",
             "messageId": self._uuid(),
@@ -135,7 +139,7 @@ class _Session:
         prompt = {"role": "user", "content": self._text(20, 600)}
         yield self._row("user", message=prompt, promptId=self._uuid(), origin={"kind": "human"})
         for _ in range(self._chance.randrange(0, 3)):
-            reminder = {"type": "todo_reminder", "content": [], "itemCount": 0}
+            reminder: dict[str, Any] = {"type": "todo_reminder", "content": [], "itemCount": 0}
             yield self._row("attachment", attachment=reminder, rendered=self._text(80, 200))
         for _ in range(self._chance.randrange(2, 14)):
             yield from self._step()

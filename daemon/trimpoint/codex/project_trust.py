@@ -128,4 +128,5 @@ def _levels(answer: Mapping[str, Any]) -> dict[str, str]:
 
 def _user_layer(answer: Mapping[str, Any]) -> dict[str, Any]:
     names = [as_dict(as_dict(one).get("name")) for one in answer.get("layers") or ()]
-    return next((name for name in names if name.get("type") == "user"), {})
+    nothing: dict[str, Any] = {}
+    return next((name for name in names if name.get("type") == "user"), nothing)

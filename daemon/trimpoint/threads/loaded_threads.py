@@ -34,6 +34,7 @@ from trimpoint.threads.errors import (
 from trimpoint.threads.idle import IdleThreads, InUse
 from trimpoint.threads.replacements import Replacements, check_new_id
 from trimpoint.threads.thread_index import ThreadIndex
+from trimpoint.threads.writing.deciding_ahead import Deciding
 from trimpoint.threads.writing.flushing import Flusher
 from trimpoint.threads.writing.receipts import CommandResult
 from trimpoint.threads.writing.sequencer import Sequencer, first_number_of_this_run, new_stamp
@@ -76,7 +77,11 @@ class LoadedThreads:
         self._flusher = Flusher(self._is_current, tasks)
         self.on_trouble = self._flusher.on_trouble
         self._deps = WriterDeps(
-            store, self._sequencer, new_stamp, policy, self._publish, self._flusher.mark
+            store,
+            self._sequencer,
+            Deciding(new_stamp, policy),
+            self._publish,
+            self._flusher.mark,
         )
 
     @classmethod

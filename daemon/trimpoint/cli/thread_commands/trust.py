@@ -41,6 +41,6 @@ async def _trust(arguments: argparse.Namespace, client: Client) -> int:
         status="completed",
         said=said,
         hints=[*hints],
-        undo=UNDONE_BY.get(answer),
+        undo=UNDONE_BY.get(answer or ""),
     )
     return show_outcome(outcome)

@@ -197,6 +197,7 @@ def input_of(block: Block) -> Any:
 
 def output_of(block: Block) -> str:
     """Returns the text that a tool returned; "" where it has another form."""
+    found: str | list[Inner] | None
     try:
         found = _decode_output(block.content)
     except DAMAGE:

@@ -3,7 +3,7 @@ not wait for them.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from trimpoint_protocol import commands as wire
 
@@ -20,18 +20,13 @@ _WEIGHING = (wire.DiscardContext, wire.MaskContext, wire.UndoTrim)
 _ATTEMPTS = 3
 
 
-class Deciding(Protocol):
-    """What a decision needs beside the state and the command."""
+class Deciding(NamedTuple):
+    """What a decision needs beside the state and the command: a function that makes stamps, and the
+    policy that is in force.
+    """
 
-    @property
-    def stamp(self) -> Callable[[], Stamp]:
-        """Returns the function that makes stamps."""
-        ...
-
-    @property
-    def policy(self) -> Policy:
-        """Returns the policy that is in force."""
-        ...
+    stamp: Callable[[], Stamp]
+    policy: Policy
 
 
 class Ahead(NamedTuple):

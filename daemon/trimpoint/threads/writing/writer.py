@@ -20,14 +20,14 @@ from trimpoint.core.decide.decider import AnyCommand
 from trimpoint.core.evolve.evolve import apply
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Accepted, Policy, Rejected, Stamp
+from trimpoint.core.model.decision import Accepted, Rejected, Stamp
 from trimpoint.core.model.state import ThreadState
 from trimpoint.journal.codec.records import UnreadableRecord, encode_record
 from trimpoint.journal.errors import JournalError, JournalWriteError
 from trimpoint.journal.port import Journal, StateStore
 from trimpoint.threads.asked_by import ASKED_BY
 from trimpoint.threads.errors import CommandRefused, JournalRefuses, journal_read_only
-from trimpoint.threads.writing.deciding_ahead import Ahead, decided, decided_ahead
+from trimpoint.threads.writing.deciding_ahead import Ahead, Deciding, decided, decided_ahead
 from trimpoint.threads.writing.loading import TurnsRead, load, read_turns, write_snapshot
 from trimpoint.threads.writing.receipts import CommandResult, fingerprint_of, stored_answer
 from trimpoint.threads.writing.recent_records import RecentRecords
@@ -45,8 +45,7 @@ class WriterDeps(NamedTuple):
 
     store: StateStore
     sequencer: Sequencer
-    stamp: Callable[[], Stamp]
-    policy: Policy
+    deciding: Deciding
     subscriber: Callable[[str, ev.Record], None]
     dirty: Callable[["ThreadWriter"], None]
 
@@ -158,7 +157,7 @@ class ThreadWriter:
         """
         with contextlib.suppress(JournalRefuses):  # then `submit` raises too, and keeps a fact
             await self._recover()
-        ahead = await decided_ahead(lambda: self.state, command, self._deps)
+        ahead = await decided_ahead(lambda: self.state, command, self._deps.deciding)
         outcome = self.submit(command, ahead)
         await self.flush()
         if isinstance(outcome, Rejected):
@@ -262,7 +261,7 @@ class ThreadWriter:
     ) -> ev.Record | Rejected:
         if self.read_only is not None:
             raise journal_read_only(self.read_only)
-        stamp, decision = decided(ahead, self.state, command, self._deps)
+        stamp, decision = decided(ahead, self.state, command, self._deps.deciding)
         if isinstance(decision, Rejected):
             if command_id is not None and self.state.exists:
                 note = Accepted((ev.CommandRejected(decision.reason, decision.message),))

@@ -187,7 +187,7 @@ class ThreadMethods:
     async def _adopted_answer(self, raw: Raw, opened: OpenedThread, params: dict[str, Any]) -> Any:
         answer = raw
         if params.get("excludeTurns"):
-            bare = {**opened.members, "thread": {**opened.thread, "turns": []}}
+            bare: dict[str, Any] = {**opened.members, "thread": {**opened.thread, "turns": []}}
             answer = Raw(msgspec.json.encode(bare))
         writer = self._registry.loaded(opened.id)
         if writer is not None and not is_one_provider_thread(writer.state):

@@ -4,10 +4,11 @@ import errno
 import os
 import select
 import subprocess
-import sys
 
 import pytest
-from trimpoint.processes import open_pidfd, pidfd_of
+from trimpoint.processes import pidfd_of
+from trimpoint.system.linux import Linux
+from trimpoint.system.posix import Posix
 
 pytestmark = pytest.mark.processes
 
@@ -21,7 +22,7 @@ def _known_or_not(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.usefixtures("_known_or_not")
 def test_the_end_of_a_process_is_readable() -> None:
     with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE) as process:
-        pidfd = open_pidfd(process.pid)
+        pidfd = Linux().open_pidfd(process.pid)
         assert pidfd is not None
         with open(pidfd):
             assert not os.get_inheritable(pidfd)
@@ -36,7 +37,7 @@ def test_a_process_that_is_none_is_said() -> None:
     with subprocess.Popen(["/bin/true"]) as process:
         pass
     with pytest.raises(ProcessLookupError):
-        open_pidfd(process.pid)
+        Linux().open_pidfd(process.pid)
     with pidfd_of(process.pid) as pidfd:
         assert pidfd is None
 
@@ -49,6 +50,5 @@ def test_a_kernel_or_a_container_without_them_has_none(
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, "pidfd_open", refused)
-    assert open_pidfd(os.getpid()) is None
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert open_pidfd(os.getpid()) is None
+    assert Linux().open_pidfd(os.getpid()) is None
+    assert Posix().open_pidfd(os.getpid()) is None

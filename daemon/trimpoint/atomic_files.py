@@ -8,6 +8,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from trimpoint.system import SYSTEM
+
 PRIVATE = 0o600
 
 
@@ -28,7 +30,7 @@ def replace_file(path: Path, content: bytes, *, mode: int = PRIVATE, synced: boo
             os.fchmod(file.fileno(), mode)
             file.flush()
             if synced:
-                os.fdatasync(file.fileno())
+                SYSTEM.sync_data(file.fileno())
         os.replace(fresh, path)
     except BaseException:
         os.unlink(fresh)

@@ -37,6 +37,7 @@ EXECUTED = {
     "benchmarks": "they measure programs as they are",
     "cli/arguments/test_command_line.py": "what Python does with closed streams, a full disk and Ctrl-C at start",
     "cli/arguments/test_imports.py": "what a command imports",
+    "cli/daemon/test_plain_system.py": "the operating system is chosen at the import",
     "cli/daemon/test_signals.py": "signals at every instant of the start",
 }
 LIMITS = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]

@@ -19,8 +19,8 @@ def find_names_in_any_form(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(os, name, _finding(getattr(os, name)))
     real = atomic_rename._renamed
 
-    def renamed(source: Place, target: Place, flags: int) -> bool:
-        return real(Place(*_on_disk(*source)), Place(*_on_disk(*target)), flags)
+    def renamed(source: Place, target: Place, exchange: bool) -> bool:
+        return real(Place(*_on_disk(*source)), Place(*_on_disk(*target)), exchange)
 
     patch.setattr(atomic_rename, "_renamed", renamed)
 

@@ -22,12 +22,13 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.jsonrpc.framing import encode_line
 
 from trimpoint.streams.ends import take_standard_streams
+from trimpoint.system import SYSTEM
 from trimpoint.transport.acceptor import Accept, AcceptLimits, Acceptor, Peer
 from trimpoint.transport.client_stream import Transport
 from trimpoint.transport.framing_errors import encode_refusal
 from trimpoint.transport.peer_process import distrust_of_peer, peer_credentials
 
-MAX_SOCKET_PATH_BYTES = 107
+MAX_SOCKET_PATH_BYTES = SYSTEM.max_socket_path_bytes
 """The longest path that fits into `sockaddr_un` with its final NUL."""
 
 _BACKLOG = 1024

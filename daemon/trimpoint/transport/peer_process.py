@@ -18,7 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from trimpoint.processes import RUNNING_CHILDREN, open_pidfd
+from trimpoint.processes import RUNNING_CHILDREN
+from trimpoint.system import SYSTEM
 
 _SO_PEERPIDFD = 77  # Linux 6.5; this Python may be older
 _PARENT_FIELD, _START_TIME_FIELD = 4, 22  # proc(5), counted from 1
@@ -183,7 +184,7 @@ def _pidfd_of(sock: socket.socket, pid: int) -> Generator[int | None]:
         raise
     except OSError:
         if pid:
-            pidfd = open_pidfd(pid)
+            pidfd = SYSTEM.open_pidfd(pid)
     try:
         yield pidfd
     finally:

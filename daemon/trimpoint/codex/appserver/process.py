@@ -30,10 +30,11 @@ import structlog
 
 from trimpoint.codex.appserver.launch import LaunchProfile, child_environment, launch_command
 from trimpoint.codex.appserver.orphans import CHILD_MARK, forget_child, record_child
-from trimpoint.processes import RUNNING_CHILDREN, open_pidfd
+from trimpoint.processes import RUNNING_CHILDREN
 from trimpoint.streams.ends import PipeEnd
 from trimpoint.streams.reader import StreamReader
 from trimpoint.streams.writer import StreamWriter
+from trimpoint.system import SYSTEM
 
 _log = structlog.get_logger("trimpoint.codex.appserver.process")
 
@@ -237,7 +238,7 @@ class CodexChild:
 
     def _watch_exit(self) -> None:
         with contextlib.suppress(OSError):
-            if (pidfd := open_pidfd(self.pid)) is not None:
+            if (pidfd := SYSTEM.open_pidfd(self.pid)) is not None:
                 self._loop.add_reader(pidfd, self._on_pidfd, pidfd)
                 return
         threading.Thread(

@@ -1,16 +1,12 @@
-"""Moves files without ever overwriting one, by renameat2(2); where that is missing, by the nearest
+"""Moves files without ever overwriting one, in one step where the system can, else by the nearest
 substitute.
 """
 
-import ctypes
 import errno
 import os
-import sys
 from typing import NamedTuple
 
-_NOREPLACE, _EXCHANGE = 1, 2
-# The errors of a kernel, C library or file system without renameat2.
-_NOT_SUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
+from trimpoint.system import SYSTEM
 
 
 class Place(NamedTuple):
@@ -35,7 +31,7 @@ def atomic_rename(source: Place, target: Place) -> None:
     :raises FileExistsError: when `target` exists
     :raises OSError: when the move is refused
     """
-    if not _renamed(source, target, _NOREPLACE):
+    if not _renamed(source, target, False):
         _move_without_kernel(source, target)
 
 
@@ -45,19 +41,12 @@ def atomic_exchange(one: Place, other: Place) -> None:
     :raises FileNotFoundError: when one of them does not exist
     :raises OSError: when the exchange is refused
     """
-    if not _renamed(one, other, _EXCHANGE):
+    if not _renamed(one, other, True):
         _exchange_without_kernel(one, other)
 
 
-def _renamed(source: Place, target: Place, flags: int) -> bool:
-    if sys.platform != "linux" or not hasattr(_libc, "renameat2"):
-        return False
-    if _libc.renameat2(source.folder, source.name, target.folder, target.name, flags) == 0:
-        return True
-    number = ctypes.get_errno()
-    if number in _NOT_SUPPORTED:
-        return False
-    raise OSError(number, os.strerror(number), os.fsdecode(target.name))
+def _renamed(source: Place, target: Place, exchange: bool) -> bool:
+    return SYSTEM.rename(source, target, exchange=exchange)
 
 
 def _move_without_kernel(source: Place, target: Place) -> None:
@@ -84,6 +73,3 @@ def _exchange_without_kernel(one: Place, other: Place) -> None:
         os.rename(other.name, aside.name, src_dir_fd=other.folder, dst_dir_fd=aside.folder)
     os.rename(one.name, other.name, src_dir_fd=one.folder, dst_dir_fd=other.folder)
     os.rename(aside.name, one.name, src_dir_fd=aside.folder, dst_dir_fd=one.folder)
-
-
-_libc = ctypes.CDLL(None, use_errno=True)

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
+from trimpoint.system import SYSTEM
+
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
 # Joining a whole large file at once would block the event loop's thread during the copy.
@@ -71,7 +73,7 @@ class SystemFiles:
         return os.pwrite(fd, data, offset_bytes)
 
     def datasync(self, fd: int) -> None:
-        os.fdatasync(fd)
+        SYSTEM.sync_data(fd)
 
     def truncate(self, fd: int, size_bytes: int) -> None:
         os.ftruncate(fd, size_bytes)

@@ -19,6 +19,7 @@ from benchmarks.budgets import (
     relay,
     session_logs,
     start,
+    waiting,
 )
 from benchmarks.measures import Outcome
 from benchmarks.stage import Bench
@@ -60,6 +61,7 @@ ROWS = (
         clear.run_against_script,
     ),
     Row("long-clear", "/clear 3 on a long thread, against a short one", clear.run_on_long_thread),
+    Row("waiting", "Another client's wait while one acts on a long thread", waiting.run),
     Row(
         "append",
         "Journal: 64 writers with group commit, against a sync for each record",

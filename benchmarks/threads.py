@@ -1,7 +1,7 @@
 """Writes threads with a long history as a daemon would, but without waiting for the disk."""
 
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from trimpoint.threads.writing.writer import ThreadWriter
 
 # Written out now and then, so that no batch grows without bound.
 TURNS_A_BATCH = 1000
+TurnEvents = Callable[[str], tuple[ev.AnyEvent, ...]]
 
 
 class Unsynced(SystemFiles):
@@ -46,11 +47,14 @@ class Grown(NamedTuple):
     newest_turn_id: str | None = None
 
 
-async def grow(state_dir: Path, threads: list[Grown]) -> None:
-    """Writes the journals of these threads, and the catalogue, into a state directory."""
+async def grow(state_dir: Path, threads: list[Grown], events: TurnEvents | None = None) -> None:
+    """Writes the journals of these threads, and the catalogue, into a state directory. `events`
+    returns those of a turn; None means `turn_events`.
+    """
     async with _registry(state_dir) as registry:
         for thread in threads:
-            await write_turns(await _create(registry, thread), thread.turns, thread.newest_turn_id)
+            writer = await _create(registry, thread)
+            await write_turns(writer, thread.turns, thread.newest_turn_id, events or turn_events)
 
 
 async def fill_with_idle(state_dir: Path, how_many: int) -> None:
@@ -85,14 +89,19 @@ async def _create(registry: ThreadRegistry, thread: Grown) -> ThreadWriter:
     )
 
 
-async def write_turns(writer: ThreadWriter, turns: int, newest_turn_id: str | None = None) -> None:
-    """Appends turns of two messages each."""
+async def write_turns(
+    writer: ThreadWriter,
+    turns: int,
+    newest_turn_id: str | None = None,
+    events: TurnEvents | None = None,
+) -> None:
+    """Appends turns with these events, of two messages each if `events` is None."""
+    of_turn = events or turn_events
     stem = f"{time.time_ns():x}"
     for number in range(turns):
         is_newest = number == turns - 1
-        writer.record_facts(
-            *turn_events((newest_turn_id if is_newest else None) or f"{stem}-{number}")
-        )
+        name = (newest_turn_id if is_newest else None) or f"{stem}-{number}"
+        writer.record_facts(*of_turn(name))
         if number % TURNS_A_BATCH == 0:
             await writer.flush()
     await writer.flush()

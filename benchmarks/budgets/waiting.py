@@ -1,0 +1,165 @@
+"""How long another client waits while one acts on a long thread."""
+
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+import msgspec
+from trimpoint.core.model import events as ev
+
+from benchmarks.daemons import RealCodex, real_codex
+from benchmarks.measures import Figure, Outcome, Verdict, at_most
+from benchmarks.stage import Bench
+from benchmarks.threads import Grown, grow
+from benchmarks.wire import JsonRpcClient, Message
+
+SIZES, SIZES_QUICK = (3_000, 30_000), (1_000,)
+LONGEST_MS = 50
+REPEATS = 3
+READ = "The file has a function that greets, and one that does not. " * 8
+
+
+class Step(NamedTuple):
+    """A request about the thread; one that `changes` it must be carried out."""
+
+    name: str
+    method: str
+    params: dict[str, Any]
+    changes: bool = False
+
+
+def _read(method: str, **params: Any) -> Step:
+    return Step(method, method, params)
+
+
+def _preview(text: str) -> Step:
+    return Step(f"{text} --dry-run", "commands/execute", {"text": text, "dryRun": True})
+
+
+def _typed(text: str) -> Step:
+    return Step(text, "commands/execute", {"text": text}, changes=True)
+
+
+STEPS = (
+    _read("context/inspect"),
+    _read("context/advice"),
+    _read("context/messages/list"),
+    _read("orchestration/snapshot"),
+    Step("orchestration/snapshot of 20 turns", "orchestration/snapshot", {"turns": 20}),
+    _read("timeline/read"),
+    _preview("/clear 3"),
+    _preview("/compress"),
+    _typed("/compress"),
+    _typed("/undo --force"),
+    _typed("/clear"),
+    _typed("/undo --force"),
+    _typed("/revert 10 --context"),
+    _typed("/revert --undo --context"),
+    Step("thread/read", "thread/read", {"includeTurns": True}),
+)
+
+
+def run(stage: Bench) -> Outcome:
+    """Acts on a thread of each size, each in a daemon of its own."""
+    verdicts: list[Verdict] = []
+    figures: list[Figure] = []
+    with real_codex() as codex:
+        for turns in stage.sized(SIZES, SIZES_QUICK):
+            waited = _waits(stage, codex, turns)
+            longest = max(waited, key=lambda name: waited[name])
+            verdicts.append(
+                Verdict(
+                    f"longest wait beside {turns:,} turns",
+                    waited[longest],
+                    at_most(LONGEST_MS, "ms"),
+                    f"wall clock; {longest}",
+                )
+            )
+            figures += [
+                Figure(f"{turns:,} turns: {name}", "ms", [ms]) for name, ms in waited.items()
+            ]
+    return Outcome(verdicts, figures)
+
+
+def _waits(stage: Bench, codex: RealCodex, turns: int) -> dict[str, float]:
+    """Returns the longest wait during each step, and of all repetitions the least, since other
+    processes only ever add. The steps leave the thread as it was.
+    """
+    room = stage.room(f"waiting-{turns}")
+    with codex.app_server() as bare:
+        thread = bare.start_thread(room)
+        newest = bare.turn(thread["id"], "hello")
+    grown = Grown(str(thread["id"]), str(room), thread["path"], turns, newest)
+    anyio.run(grow, room / "state", [grown], _turn_events)
+    with codex.daemon(room) as running, running.client() as client:
+        client.request("thread/resume", threadId=grown.thread_id, excludeTurns=True)
+        with _pinging(running.socket) as longest_ms:
+            samples = {"nothing": [longest_ms()]}
+            for _ in range(REPEATS):
+                for number, step in enumerate(STEPS, 1):
+                    _act(client, grown.thread_id, step)
+                    samples.setdefault(f"{number}. {step.name}", []).append(longest_ms())
+    return {name: min(taken) for name, taken in samples.items()}
+
+
+def _act(client: JsonRpcClient, thread_id: str, step: Step) -> None:
+    outcome: Message = client.request(step.method, threadId=thread_id, **step.params)
+    if step.changes and outcome["status"] != "completed":
+        raise RuntimeError(f"{step.name} was not carried out: {outcome}")
+
+
+@contextmanager
+def _pinging(socket: Path) -> Generator[Any]:
+    """Yields a function that returns the longest wait of another client since the last call."""
+    command = [sys.executable, "-m", "benchmarks.programs.pinging", str(socket)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    asked, told = process.stdin, process.stdout
+
+    def longest_ms() -> float:
+        asked.write("\n")
+        asked.flush()
+        return float(told.readline())
+
+    try:
+        longest_ms()
+        yield longest_ms
+    finally:
+        asked.close()
+        process.wait()
+        told.close()
+
+
+def _turn_events(turn_id: str) -> tuple[ev.AnyEvent, ...]:
+    """Returns the events of a turn with a file that was read."""
+    call, item = f"{turn_id}-c", msgspec.json.encode
+    shown = {"type": "commandExecution", "id": call, "command": "cat a.py", "status": "completed"}
+    prompt, answer = "What does this do?", "It greets whoever is named, and the world otherwise."
+    items = (
+        _message("user", "input_text", prompt),
+        {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": call},
+        {"type": "function_call_output", "call_id": call, "output": READ},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": answer}],
+        },
+    )
+    return (
+        ev.TurnStarted(turn_id, 1),
+        ev.EntryRecorded(turn_id, f"{turn_id}-u", "message", "user", prompt),
+        ev.EntryRecorded(turn_id, call, "activity", "commandExecution", "cat a.py", item(shown)),
+        ev.EntryRecorded(turn_id, f"{turn_id}-a", "message", "assistant", answer),
+        ev.ContextItemsRecorded(turn_id, tuple(map(item, items))),
+        ev.UsageReported(turn_id, 1200, 200_000, 272_000),
+        ev.TurnCompleted(turn_id, "completed"),
+    )
+
+
+def _message(role: str, part: str, text: str) -> Message:
+    return {"type": "message", "role": role, "content": [{"type": part, "text": text}]}

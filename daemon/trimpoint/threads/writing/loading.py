@@ -7,10 +7,11 @@ is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import anyio
+import anyio.to_thread
 import msgspec
 import structlog
 from anyio.lowlevel import checkpoint
@@ -27,7 +28,7 @@ from trimpoint.journal.storage.directory import snapshot_name
 
 log = structlog.get_logger()
 # Each takes a few milliseconds.
-RECORDS_AT_ONCE = 1_000
+EVENTS_AT_ONCE = 1_000
 BYTES_AT_ONCE = 128 * 1024
 # After such an event a state may no longer have the raw items of turns.
 DROPPING = (ev.TrimPointCreated, ev.TurnsRolledBack, ev.CheckpointRestored)
@@ -94,12 +95,15 @@ async def _flaw_in(journal: Journal, state: ThreadState, thread_id: str) -> str 
     """Applies as many records of the journal as possible. Returns the reason why the thread is
     read-only, or None.
     """
-    folded = journal.report.start.records
+    folded, events = journal.report.start.records, 0
     try:
         for payload in journal.read():
-            apply(state, decode_record(payload))
+            record = decode_record(payload)
+            apply(state, record)
             folded += 1
-            if folded % RECORDS_AT_ONCE == 0:
+            events += len(record.events)
+            if events >= EVENTS_AT_ONCE:
+                events = 0
                 await checkpoint()
     except UnreadableRecord as error:
         return str(error)
@@ -171,14 +175,19 @@ async def read_turns(store: StateStore, thread_id: str, turn_ids: frozenset[str]
 
     :raises OSError, ValueError: see `StateStore.read_journal`.
     """
+    payloads = list(await store.read_journal(thread_id))
+    if sum(map(len, payloads)) <= BYTES_AT_ONCE:
+        return _turns_in(payloads, turn_ids)
+    return await anyio.to_thread.run_sync(_turns_in, payloads, turn_ids)
+
+
+def _turns_in(payloads: Iterable[memoryview], turn_ids: frozenset[str]) -> TurnsRead:
     state, found = ThreadState(), dict[str, Turn]()
-    for folded, payload in enumerate(await store.read_journal(thread_id), 1):
+    for payload in payloads:
         record = decode_record(payload)
         if any(isinstance(event, DROPPING) for event in record.events):
             found |= _with_items(state, turn_ids)
         apply(state, record)
-        if folded % RECORDS_AT_ONCE == 0:
-            await checkpoint()
     return TurnsRead(found | _with_items(state, turn_ids), state)
 
 

@@ -47,6 +47,9 @@ log = structlog.get_logger()
 # thresholds look for cycles in it dozens of times while it is unpacked, which takes twice as long
 # as the unpacking.
 GC_THRESHOLDS = (50_000, 20, 100)
+# While a thread weighs a long context, the event loop waits for it so long each time that it has
+# read or written something; Python's own 5 ms make 20 ms of each request.
+SWITCH_INTERVAL_S = 0.001
 
 _BUSY_HINT = (
     "Use the daemon that runs there (`trimpoint daemon status`), stop it (`trimpoint daemon "
@@ -131,10 +134,11 @@ def run_daemon(settings: Settings, body: Callable[[StopSignals], Awaitable[int]]
 
 def _prepare_process(descriptors: int) -> None:
     """Raises the limit of open file descriptors to `descriptors` where the system allows it, sets
-    the garbage collector's thresholds, and has stacks printed to the log when a watchdog's SIGABRT
-    ends a hanging event loop.
+    the garbage collector's thresholds and how long a thread runs, and has stacks printed to the log
+    when a watchdog's SIGABRT ends a hanging event loop.
     """
     gc.set_threshold(*GC_THRESHOLDS)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     if sys.__stderr__ is not None:
         faulthandler.enable(sys.__stderr__)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

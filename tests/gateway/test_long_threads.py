@@ -146,6 +146,7 @@ REQUESTS = [
     typed("/revert --undo --context"),
     ("thread/read", {"includeTurns": True}),
     ("thread/turns/list", {}),
+    ("thread/fork", {}),
 ]
 
 

@@ -41,7 +41,7 @@ from trimpoint.operations.reverts import RevertSteps
 from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.operations.session_uses import SessionUses
 from trimpoint.threads.errors import CommandRefused, JournalRefuses, ThreadError
-from trimpoint.threads.off_loop import off_loop
+from trimpoint.threads.off_loop import active_turns, off_loop
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.worktrees import WorktreeRefuses, Worktrees
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -352,7 +352,7 @@ class OperationRunner:
     async def _open_fresh(
         self, writer: ThreadWriter, operation: Operation, generation: Generation
     ) -> None:
-        lost = await complete_context(writer, writer.state.active_turns)
+        lost = await complete_context(writer, await active_turns(writer.state))
         params = session_params(writer.state)
         if generation.number > 1:
             params["sessionStartSource"] = "clear"

@@ -39,6 +39,7 @@ from trimpoint.threads.errors import (
     OperationDelayed,
     journal_read_only,
 )
+from trimpoint.threads.off_loop import active_turns
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.receipts import CommandResult
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -323,7 +324,7 @@ class Sessions:
 
     async def complete_context(self, writer: ThreadWriter) -> None:
         """Records the missing raw items of the active context, except for a running turn."""
-        await complete_context(writer, writer.state.active_turns)
+        await complete_context(writer, await active_turns(writer.state))
 
     async def complete_undone(self, writer: ThreadWriter, *, redo: bool) -> None:
         """Records the missing raw items of the turns that the context would hold after an undo or

@@ -5,6 +5,7 @@ from typing import Any
 
 import anyio.to_thread
 import msgspec
+from anyio.lowlevel import checkpoint
 from msgspec import Raw
 from trimpoint_protocol.lenient import as_dict
 
@@ -37,7 +38,7 @@ from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
 
 # They take some milliseconds.
-FACTS_AT_ONCE = 1_000
+FACTS_AT_ONCE = 256
 
 
 async def begin_thread(
@@ -115,15 +116,16 @@ async def adopt_thread(
         agent_tools=has_tools,
         answer=opened.members,
     )
-    inherited = inherited_history(parent, thread_id) if parent is not None else ()
-    unknown_to_provider = tuple(
-        fact.turn_id for fact in inherited if isinstance(fact, ev.TurnStarted)
-    )
+    inherited: tuple[ev.AnyEvent, ...] = ()
+    if parent is not None:
+        inherited = await anyio.to_thread.run_sync(inherited_history, parent, thread_id)
+    # Of a long thread these are many facts, so nothing is called for each.
+    unknown_to_provider = [fact.turn_id for fact in inherited if type(fact) is ev.TurnStarted]
     creation = _creation(thread, params, origin, settings, raw_events=False)
     parent_id = creation.parent_thread_id if parent is None else parent.id
     creation = msgspec.structs.replace(
         creation,
-        inherited_turn_ids=unknown_to_provider,
+        inherited_turn_ids=(*unknown_to_provider,),
         parent_thread_id=parent_id,
         launch=launch if parent is None else parent.launch,
         **({} if parent is None else _measured_in(parent, settings)),
@@ -131,11 +133,19 @@ async def adopt_thread(
     writer = await registry.create(creation)
     threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number))
     if not writer.state.turns:
-        imported = await anyio.to_thread.run_sync(imported_turns, opened, parent)
-        facts = (*inherited, *imported)
         await _record(
-            writer, list(facts if parent is None else with_injected(facts, parent, params))
+            writer, await anyio.to_thread.run_sync(_history, opened, inherited, parent, params)
         )
+
+
+def _history(
+    opened: OpenedThread,
+    inherited: tuple[ev.AnyEvent, ...],
+    parent: ThreadState | None,
+    params: dict[str, Any],
+) -> list[ev.AnyEvent]:
+    facts = [*inherited, *imported_turns(opened, parent)]
+    return facts if parent is None else [*with_injected(facts, parent, params)]
 
 
 async def _record(writer: ThreadWriter, facts: list[ev.AnyEvent]) -> None:
@@ -150,6 +160,7 @@ async def _record(writer: ThreadWriter, facts: list[ev.AnyEvent]) -> None:
             writer.record_facts(*part)
             await writer.flush()
             part.clear()
+            await checkpoint()
     writer.record_facts(*part)
     await writer.flush()
 

@@ -11,6 +11,7 @@ from msgspec import Raw, structs
 
 from trimpoint.core.context.context_size import ContextSize, context_size
 from trimpoint.core.model.decision import Policy
+from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.state import ThreadState
 
 T = TypeVar("T")
@@ -71,9 +72,14 @@ def must_weigh(state: ThreadState) -> bool:
     return state.usage.report is None and state.active_turn_count > _FEW_TURNS
 
 
-async def _decode(items: Sequence[object]) -> None:
+async def active_turns(state: ThreadState) -> list[Turn]:
+    """Returns the turns of the active context. Those of a snapshot are read in slices."""
+    await _decode(state.turns, state.active_from_turn)
+    return state.active_turns
+
+
+async def _decode(items: Sequence[object], start: int = 0) -> None:
     """Reads a list of a snapshot in slices; what was read once stays decoded."""
-    start = 0
     while start < len(items):  # a revert may shorten it meanwhile
         items[start]
         start += _READ_AT_ONCE

@@ -206,7 +206,7 @@ def as_it_was(
 def _with_turns(state: ThreadState, kept: int) -> ThreadState:
     """Returns a copy of the state with its first `kept` turns, of all that a fork may inherit."""
     part = copy(state)
-    part.turns = [copy(turn) for turn in state.turns[:kept]]
+    part.turns = [*map(msgspec.structs.replace, state.turns[:kept])]
     part.turn_index = {turn.id: index for index, turn in enumerate(part.turns)}
     part.entries = state.entries[: state.entries_end(kept - 1)] if kept else []
     part.turn_aliases = dict(state.turn_aliases)

@@ -27,7 +27,7 @@ from trimpoint.operations.provider.forking import FORKED_AT
 from trimpoint.operations.provider.provider_threads import thread_in
 from trimpoint.operations.provider.settings import fork_as_start_params
 from trimpoint.operations.sessions import ReadySession
-from trimpoint.threads.off_loop import off_loop
+from trimpoint.threads.off_loop import active_turns, off_loop
 
 NOT_BOTH = "`beforeTurnId` cannot be combined with `lastTurnId`"  # as Codex says it
 
@@ -146,7 +146,7 @@ class Forks:
         """
         writer = session.writer
         if kept is None:
-            await complete_context(writer, writer.state.active_turns)
+            await complete_context(writer, await active_turns(writer.state))
             return await off_loop(writer.state, context_for_new_provider_thread)
         target = target_after(writer.state, kept)
         if target.is_sealed:

@@ -33,6 +33,7 @@ from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wir
 from trimpoint.gateway.session.requests.experimental_gate import ExperimentalGate
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler, members_of
 from trimpoint.gateway.session.requests.sizes import CHECKED_BYTES, check_sizes
+from trimpoint.threads.off_loop import beside_the_loop
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.transport.connection import Connection
 from trimpoint.transport.inbox import ClientMessage
@@ -305,7 +306,10 @@ class Gateway:
         if answer.error is not None:
             return answer.error
         # Entries hold items as Codex gave them, and those can name provider threads.
-        return self._identity.to_client(msgspec.json.encode(answer.result))
+        encoded = msgspec.Raw(msgspec.json.encode(answer.result))
+        if call.after:  # what is sent behind the answer follows from the present moment
+            return self._identity.to_client(bytes(encoded))
+        return await beside_the_loop(encoded, lambda raw: self._identity.to_client(bytes(raw)))
 
     def _on_answer(self, client: Client, message: jsonrpc.Response | jsonrpc.ErrorResponse) -> None:
         key = jsonrpc.id_key(message.id)

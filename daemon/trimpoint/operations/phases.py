@@ -88,9 +88,11 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
     complete += [
         _recorded(turn, in_journals[turn.id]) for turn in missing if turn.id in in_journals
     ]
-    for start in range(0, len(complete), TURNS_AT_ONCE):
-        writer.record_facts(*complete[start : start + TURNS_AT_ONCE])
+    while len(complete) > TURNS_AT_ONCE:
+        writer.record_facts(*complete[:TURNS_AT_ONCE])
+        del complete[:TURNS_AT_ONCE]
         await checkpoint()
+    writer.record_facts(*complete)
     lost = [turn for turn in missing if turn.id not in in_journals]
     writer.lost_items.difference_update((turn.id, turn.generation) for turn in incomplete)
     writer.lost_items.update((turn.id, turn.generation) for turn in lost)

@@ -100,6 +100,9 @@ async def adopt_thread(
     inherits the parent's earlier generations and launch request. Without a parent, the launch
     request is `launch`.
 
+    Hold the thread's lock meanwhile: it counts as loaded only when all its turns are recorded, so a
+    command of another client waits for them.
+
     :raises JournalRefuses: when the journal cannot be written.
     """
     thread, thread_id = opened.thread, opened.id
@@ -131,11 +134,11 @@ async def adopt_thread(
         **({} if parent is None else _measured_in(parent, settings)),
     )
     writer = await registry.create(creation)
-    threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number))
     if not writer.state.turns:
         await _record(
             writer, await anyio.to_thread.run_sync(_history, opened, inherited, parent, params)
         )
+    threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number))
 
 
 def _history(

@@ -80,7 +80,7 @@ async def active_turns(state: ThreadState) -> list[Turn]:
 
 async def _decode(items: Sequence[object], start: int = 0) -> None:
     """Reads a list of a snapshot in slices; what was read once stays decoded."""
-    while start < len(items):  # a revert may shorten it meanwhile
+    while len(items) - start > _READ_AT_ONCE:  # a revert may shorten it meanwhile
         items[start]
         start += _READ_AT_ONCE
         await checkpoint()

@@ -176,9 +176,10 @@ class ThreadMethods:
             opened = await beside_the_loop(raw, opened_thread)
             if not (params.get("ephemeral") or opened.thread.get("ephemeral")):
                 launch = client_request.client.launch
-                await adopt_thread(
-                    self._registry, self._threads, opened, params, origin, parent, launch
-                )
+                async with self._sessions.lock(opened.id):
+                    await adopt_thread(
+                        self._registry, self._threads, opened, params, origin, parent, launch
+                    )
             client_request.answer(await self._adopted_answer(raw, opened, params))
             self._subscriptions.join(client_request.client, opened.id, again=True)
             self._threads.router.release(opened.id)

@@ -1,10 +1,11 @@
 """A scripted model, the real Codex, and VS Code with the extension, which starts the daemon."""
 
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import anyio
 import msgspec
 from trimpoint.testkit import Reply, say
 
@@ -15,6 +16,7 @@ from tests.vscode.code_server import served
 
 FRAME = "iframe.webview"
 INNER = "#active-frame"
+PATIENCE_MS = 6000
 SIZE = {"width": 1400, "height": 900}
 
 
@@ -35,11 +37,24 @@ class Window:
 
     async def command(self, title: str) -> None:
         """Carries out a command of the palette."""
-        await self.page.keyboard.press("F1")
+        await self._open_palette()
         await self.picker.locator("input").first.fill(f">trimpoint: {title}")
         row = self.picker.get_by_role("option").filter(has_text=f"trimpoint: {title}").first
         await row.wait_for()
         await row.click()
+
+    async def _open_palette(self) -> None:
+        """Presses the key again where it was lost: a view that is loading takes the keys and has no
+        use for them.
+        """
+        from playwright.async_api import TimeoutError as TooLate
+
+        box = self.picker.locator("input").first
+        with anyio.fail_after(STEP_S):
+            while not await box.is_visible():
+                await self.page.keyboard.press("F1")
+                with suppress(TooLate):
+                    await box.wait_for(timeout=PATIENCE_MS)
 
     async def row(self, text: str) -> Any:
         """Waits for a row of the picker, and returns it."""

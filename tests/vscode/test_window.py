@@ -1,0 +1,112 @@
+"""A person's story in VS Code: the packed extension in code-server starts the daemon, with the real
+Codex; the model's next input proves each trim.
+"""
+
+import os
+import signal
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+import pytest
+from trimpoint.testkit import run, say
+
+from tests.tools import missing
+from tests.vscode.code_server import packed, program
+from tests.vscode.stage import opened_window
+from tests.web.browser import chromium
+from tests.web.browser import missing as no_browser
+
+pytestmark = [pytest.mark.processes, pytest.mark.codex]
+
+
+@pytest.fixture(scope="module")
+async def browser() -> AsyncGenerator[Any]:
+    program()
+    if no_browser():
+        missing(no_browser())
+    async with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return packed(tmp_path_factory.mktemp("vsix"))
+
+
+async def test_a_prompt_an_approval_a_clear_an_undo_and_a_revert(
+    browser: Any, archive: Path
+) -> None:
+    async with opened_window(browser, archive) as window:
+        page, chat, written = window.page, window.chat, window.house.worktree / "new.txt"
+        await window.command("Open the Conversation")
+        await chat.get_by_text("No thread is open").wait_for()
+        await window.command("New Conversation")
+        await window.turns("one?|apple-1.", "two?|pear-2.")
+
+        # An approval: the setting is made by a picker, the question answered in the conversation.
+        await window.command("Choose When the Agent Asks")
+        await (await window.row("Ask unless known to be safe")).click()
+        await chat.get_by_label("Approvals").get_by_text("Ask unless").wait_for(state="attached")
+        await window.picker.wait_for(state="hidden")
+        window.house.script.then(run("printf 'one\\ntwo\\n' > new.txt"), say("plum-3."))
+        await window.send("Write it.")
+        card = chat.get_by_label("The agent asks for approval")
+        await card.locator(".card-choices button:enabled").first.wait_for()
+        await page.locator(".statusbar").get_by_text("waits for you").wait_for()
+        assert not written.exists()
+        await card.get_by_role("button", name="Allow", exact=False).first.click()
+        await chat.get_by_text("plum-3.", exact=True).wait_for()
+        await window.idle()
+        assert written.read_text() == "one\ntwo\n"
+
+        # A clear, by a picker that says what would happen.
+        await window.command("Clear the agent's context")
+        await (await window.row("Keep the last turn")).click()
+        await (await window.row("Would clear 4 messages in 2 turns")).click()
+        await window.notice("Context cleared")
+        await chat.get_by_text("4 messages pruned").wait_for()
+        await window.turns("four?|fig-4.")
+        assert "plum-3." in window.model_input()
+        assert "apple-1." not in window.model_input()
+
+        # The way back.
+        await window.command("Take back the last trim")
+        await (await window.row("/undo")).click()
+        await chat.get_by_text("apple-1.", exact=True).wait_for()
+        await window.turns("five?|kiwi-5.")
+        assert "apple-1." in window.model_input()
+
+        # A revert, whose difference is shown first.
+        await window.command("Take files and context back")
+        await (await window.row("After turn 2")).click()
+        await page.get_by_role("button", name="Show Changes").click()
+        await page.locator(".tab").filter(has_text="after turn 2").wait_for()
+        await page.locator(".editor .view-line").get_by_text("two").first.wait_for()
+        assert written.exists()
+        notice = await window.notice("Nothing was reverted yet")
+        await notice.get_by_role("button", name="Revert").click()
+        await window.notice("Back to where the thread was")
+        assert not written.exists()
+        await window.turns("six?|lime-6.")
+        assert "pear-2." in window.model_input()
+        assert "plum-3." not in window.model_input()
+
+
+async def test_a_daemon_that_is_killed_and_a_window_that_is_loaded_anew(
+    browser: Any, archive: Path
+) -> None:
+    async with opened_window(browser, archive) as window:
+        await window.command("New Conversation")
+        await window.turns("one?|apple-1.")
+        (pid,) = await anyio.to_thread.run_sync(window.house.background_daemons)
+        os.kill(pid, signal.SIGKILL)
+        await window.turns("two?|pear-2.")
+        assert "apple-1." in window.model_input()
+        assert await anyio.to_thread.run_sync(window.house.background_daemons) != [pid]
+
+        await window.chat.locator("textarea").fill("half a prompt")
+        await window.page.reload()
+        await window.chat.get_by_text("pear-2.", exact=True).wait_for()
+        assert await window.chat.locator("textarea").input_value() == "half a prompt"

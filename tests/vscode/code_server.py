@@ -6,10 +6,11 @@
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
@@ -83,7 +84,9 @@ async def served(
         *program(), *places, "--auth", "none", "--bind-addr", "127.0.0.1:0", "--disable-telemetry",
         "--disable-update-check", "--disable-getting-started-override",
     ]  # fmt: skip
-    process = await anyio.open_process(command, env=environment, stderr=subprocess.STDOUT)
+    process = await anyio.open_process(
+        command, env=environment, stderr=subprocess.STDOUT, start_new_session=True
+    )
     async with process, anyio.create_task_group() as tasks:
         try:
             with anyio.fail_after(STEP_S):
@@ -95,8 +98,9 @@ async def served(
                 process.terminate()
                 with anyio.move_on_after(STEP_S):
                     await process.wait()
-                if process.returncode is None:
-                    process.kill()
+                # A host of extensions that was just starting outlives its server.
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
             tasks.cancel_scope.cancel()
 
 

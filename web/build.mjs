@@ -14,6 +14,15 @@ await mkdir(out, { recursive: true });
 for (const name of ["index.html", "icon.svg"]) {
     await copyFile(join(here, "app", name), join(out, name));
 }
+// Templates are indented as code is, and htm ignores it: a hundredth of the page.
+const unindented = {
+    name: "unindented",
+    setup({ onLoad }) {
+        onLoad({ filter: /\/app\/.*\.js$/ }, async ({ path }) => ({
+            contents: (await readFile(path, "utf8")).replace(/\n[ \t]+/g, "\n"),
+        }));
+    },
+};
 const bundler = await context({
     absWorkingDir: here,
     entryPoints: ["app/main.js", "app/colours.js", "app/app.css"],
@@ -23,6 +32,7 @@ const bundler = await context({
     format: "esm",
     target: "es2022",
     charset: "utf8",
+    plugins: isWatched ? [] : [unindented],
     legalComments: "none",
     // Qt's script for the page in the desktop shell, which alone serves it.
     external: ["*/qwebchannel.js"],

@@ -20,7 +20,7 @@ PATCH = (
     "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: inner/patched.txt\n+hello\n"
     "*** End Patch\nEOF\n"
 )
-MOST_BYTES, MOST_REQUESTS = 101_000, 5
+MOST_BYTES, MOST_REQUESTS = 100_000, 5
 FROM_THE_END = "list => list.scrollHeight - list.scrollTop - list.clientHeight"
 
 

@@ -102,6 +102,8 @@ class ChatApp(OtherScreens):
         """Redraws after changes, at a limited rate."""
         while True:
             await self._chat.changes.wait()
+            if not self.screen_stack:  # the program ends
+                return
             self.show_state()
             await asyncio.sleep(_FRAME_S)
 

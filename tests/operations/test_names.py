@@ -68,6 +68,24 @@ async def test_a_name_that_codex_never_got_is_given_to_it_when_the_thread_is_loa
         assert session.writer.state.name == "another program's"
 
 
+@pytest.mark.parametrize("stored", ["first", "second"])
+async def test_a_name_that_codex_acknowledged_and_lost_when_it_was_killed_is_given_to_it_again(
+    stored: str,
+) -> None:
+    codex = NamingCodex()
+    async with opened_stage(codex) as stage:
+        writer = await stage.thread()
+        for name in ("first", "second", "third"):
+            await stage.operations.sessions.dispatch(rename(name))
+        await codex.until(lambda: not writer.state.name_unconfirmed)
+        await writer.flush()
+        disk = stage.disk
+    codex.name = stored
+    async with opened_stage(codex, disk) as stage:
+        session = await stage.operations.sessions.ready(THREAD)
+        assert (session.writer.state.name, codex.name) == ("third", "third")
+
+
 async def test_a_name_is_given_to_codex_again_after_it_did_not_answer() -> None:
     codex = NamingCodex()
     async with opened_stage(codex) as stage:

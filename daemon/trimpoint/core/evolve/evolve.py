@@ -53,6 +53,7 @@ from trimpoint.core.model.state import MAX_RECEIPTS, Generation, Operation, Rece
 from trimpoint.core.model.usage import begin_era
 
 DROPPED_AT_ONCE = 512
+FORMER_NAMES = 8
 
 
 def replay(records: Iterable[ev.Record]) -> ThreadState:
@@ -307,6 +308,9 @@ def _unarchive(state: ThreadState, event: ev.ThreadUnarchived, at_ms: int) -> No
 
 
 def _rename(state: ThreadState, event: ev.ThreadRenamed, at_ms: int) -> None:
+    before = state.former_names if state.name is None else (*state.former_names, state.name)
+    former = tuple(name for name in before if name != event.name)
+    state.former_names = former[-FORMER_NAMES:]
     state.name, state.name_unconfirmed = event.name, event.unconfirmed
 
 

@@ -229,6 +229,8 @@ class ThreadState(msgspec.Struct):
     the next turn gets them. `queue` are the prompts that wait, the next one first; none of them is
     sent while there is a `hold`. `name_unconfirmed`: a command gave the thread
     its name, and Codex does not have it yet, so another name that Codex reports is an older one.
+    `former_names` are the last names before it: Codex may have one of them again after it was
+    killed.
     """
 
     id: str = ""
@@ -282,6 +284,7 @@ class ThreadState(msgspec.Struct):
     queue: list[QueuedPrompt] = []
     hold: Hold | None = None
     name_unconfirmed: bool = False
+    former_names: tuple[str, ...] = ()
     compacted_behind: dict[str, int] = {}
 
     @property

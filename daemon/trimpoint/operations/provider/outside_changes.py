@@ -30,8 +30,10 @@ def record_missed(writer: ThreadWriter, missed: Missed) -> None:
 
 def renamed(state: ThreadState, thread: dict[str, Any]) -> tuple[ev.AnyEvent, ...]:
     """Returns the fact that another program has renamed the thread, or nothing. `thread` is Codex's
-    object. While Codex lacks the name that a command gave, it has an older one.
+    object. While Codex lacks the name that a command gave, it has an older one; so it may after it
+    was killed right behind its acknowledgement.
     """
     name = thread.get("name")
-    is_theirs = name and name != state.name and not state.name_unconfirmed
+    is_older = name == state.name or name in state.former_names or state.name_unconfirmed
+    is_theirs = name and not is_older
     return (ev.ThreadRenamed(str(name)),) if is_theirs else ()

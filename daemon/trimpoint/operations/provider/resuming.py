@@ -80,6 +80,10 @@ class Resumption:
         raw = await self._resume_or_unarchive(writer, provider_id, by_client)
         params = by_client.params if by_client is not None else {}
         answer = msgspec.json.decode(raw)
+        thread: dict[str, Any] = answer["thread"]
+        names = renamed(writer.state, thread)
+        has_other = not names and thread.get("name", writer.state.name) != writer.state.name
+        lacks_name = has_other or writer.state.name_unconfirmed
         missed = await catch_up(self._link, writer.state, generation)
         record_missed(writer, missed)
         changes = {} if missed.is_anything else self._lost_settings(writer.state, params, answer)
@@ -90,17 +94,16 @@ class Resumption:
             if changes or not (missed.is_anything or is_confirmed(writer.state.settings)):
                 settings = with_unconfirmed(settings, changes)
             writer.record_facts(ev.SettingsChanged(settings))
-            if by_client is not None and not changes:
+            # An answer with what Codex has lost is asked for again.
+            if by_client is not None and not changes and not lacks_name:
                 by_client.answer = raw.copy()
         if changes:
             await self._link.request("thread/settings/update", {**changes, "threadId": provider_id})
-        thread: dict[str, Any] = answer["thread"]
         path = thread.get("path") or generation.rollout_path
         # A resumed thread reports no raw items (measured), so from here on they are read from the
         # rollout.
         bound = ev.ProviderThreadBound(generation.number, provider_id, path, raw_events=False)
-        names = renamed(writer.state, thread)
-        if writer.state.name_unconfirmed:
+        if lacks_name:
             await give_name(self._link, self._router.names, writer, provider_id)
         return *names, bound, ev.SessionReady(generation.number)
 

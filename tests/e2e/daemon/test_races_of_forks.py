@@ -42,6 +42,7 @@ async def test_a_clear_that_is_recorded_while_codex_forks_the_thread_is_none_of_
             await talk.turn(tool=True)
         await talk.complete("/clear 2")
         await talk.turn(tool=True)
+        await other.request("orchestration/subscribeThread", threadId=talk.thread_id)
         forks: list[Conversation] = []
 
         async def fork() -> None:
@@ -53,7 +54,12 @@ async def test_a_clear_that_is_recorded_while_codex_forks_the_thread_is_none_of_
                 await slow.made.wait()
                 clearing = Conversation(other, talk.thread_id, harness.model, harness.script)
                 tasks.start_soon(clearing.complete, "/clear 1")
-                await other.received("commands/progress")
+                await other.expect(
+                    lambda message: (
+                        message.get("method") == "orchestration/event"
+                        and message["params"]["type"] == "thread.trim-point-created"
+                    )
+                )
                 slow.released.set()
         [made] = forks
         [point] = (await made.snapshot())["contextTrimPoints"]

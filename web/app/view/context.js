@@ -26,6 +26,7 @@ const PROTECTED = { newest: "newest", codeChange: "changed code", plan: "the pla
 /**
  * @typedef {object} Part
  * @property {string} key
+ * @property {string} unit what can only leave together has the same
  * @property {string} kind
  * @property {string} preview
  * @property {number} tokens
@@ -63,17 +64,17 @@ export function ContextPanel({ app, thread }) {
         return html`<p class="quiet" aria-busy="true">Looking …</p>`;
     }
     const shown = found.parts.filter((part) => kind === null || part.kind === kind);
-    const taken = found.parts.filter((part) => chosen.has(part.key));
+    const taken = found.parts.filter((part) => chosen.has(part.unit));
     const freed = taken.reduce((sum, part) => sum + part.tokens, 0);
     /** @param {"thread.context.discard" | "thread.context.mask"} type */
     const remove = (type) => app.dispatch(thread.id, {
         type, entryIds: [...new Set(taken.flatMap((part) => part.entryIds))],
     });
-    /** @param {string} key */
-    const toggle = (key) => {
+    /** @param {string} unit */
+    const toggle = (unit) => {
         const next = new Set(chosen);
-        if (!next.delete(key)) {
-            next.add(key);
+        if (!next.delete(unit)) {
+            next.add(unit);
         }
         setChosen(next);
     };
@@ -81,7 +82,7 @@ export function ContextPanel({ app, thread }) {
         <${Classes} content=${found} kind=${kind} choose=${setKind} />
         ${found.note && html`<p class="quiet">${found.note}</p>`}
         <ul class="segments">
-            ${shown.map((part) => html`<${PartView} key=${part.key} part=${part} isChosen=${chosen.has(part.key)} toggle=${toggle} />`)}
+            ${shown.map((part) => html`<${PartView} key=${part.key} part=${part} isChosen=${chosen.has(part.unit)} toggle=${toggle} />`)}
         </ul>
         ${shown.length === 0 && html`<p class="quiet">The context holds nothing yet.</p>`}
         <div class="panel-foot">
@@ -111,7 +112,7 @@ async function contentOf(app, threadId) {
     }
     const list = await app.session.request("context/messages/list", { threadId });
     const parts = list.messages.map((/** @type {ContextMessage} */ one) => ({
-        key: one.shortId, kind: one.kind, preview: one.preview, tokens: one.estTokens, entryIds: one.entryIds, stays: one.protected,
+        key: one.shortId, unit: one.shortId, kind: one.kind, preview: one.preview, tokens: one.estTokens, entryIds: one.entryIds, stays: one.protected,
     }));
     return { parts, sums: sumsOf(parts), total: list.totalEstTokens, note: list.refusal };
 }
@@ -122,7 +123,7 @@ async function contentOf(app, threadId) {
  */
 function inspected(answer) {
     const parts = answer.items.map((/** @type {any} */ item) => ({
-        key: String(item.index), kind: item.class, preview: item.preview, tokens: item.estTokens,
+        key: String(item.index), unit: item.shortId ?? String(item.index), kind: item.class, preview: item.preview, tokens: item.estTokens,
         entryIds: item.entryId ? [item.entryId] : [], stays: item.protected ?? (item.entryId ? null : own(PROTECTED, item.class) ? item.class : "notRecorded"),
     }));
     const sums = answer.totals.map((/** @type {any} */ one) => [one.class, one.estTokens]);
@@ -168,12 +169,12 @@ function Classes({ content, kind, choose }) {
     `;
 }
 
-/** @param {{part: Part, isChosen: boolean, toggle: (key: string) => void}} props */
+/** @param {{part: Part, isChosen: boolean, toggle: (unit: string) => void}} props */
 function PartView({ part, isChosen, toggle }) {
     return html`
         <li class="segment">
             <label>
-                <input type="checkbox" checked=${isChosen} disabled=${part.stays !== null} onChange=${() => toggle(part.key)} />
+                <input type="checkbox" checked=${isChosen} disabled=${part.stays !== null} onChange=${() => toggle(part.unit)} />
                 <span class="segment-text" dir="auto">${part.preview || own(WORDS, part.kind) || part.kind}</span>
                 <span class="segment-facts">
                     ${part.stays !== null && html`<span class="tag">${own(PROTECTED, part.stays) ?? part.stays}</span>`}

@@ -44,7 +44,7 @@ find_minor() {
 
 # run_fast PYTHON [ARGUMENT…]: the fast tests on another Python, two at a time, without those that need an editor.
 run_fast() {
-    local editor=(tests/neovim tests/faces tests/protocol/test_hidden_characters.py)
+    local editor=(tests/neovim tests/faces tests/vscode tests/protocol/test_hidden_characters.py)
     "$1" -m pytest -m "not processes" "${editor[@]/#/--ignore=}" --numprocesses 2 "${@:2}"
 }
 

@@ -14,8 +14,8 @@ from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.discarding import CompressionPlan, plan_compression, total_tokens
 from trimpoint.core.decide.undoing import newest_boundary
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import DiscardPolicy, Policy
-from trimpoint.core.views.compression_text import compression_preview, preview_text
+from trimpoint.core.model.decision import DiscardPolicy, Policy, Rejected
+from trimpoint.core.views.compression_text import compression_preview, preview_text, rehearsed
 from trimpoint.core.views.timeline import Timeline
 from trimpoint.core.views.trim_outcome import came_back
 from trimpoint.core.views.view import read_model
@@ -312,3 +312,16 @@ class Life:
 
     def _restart(self) -> None:
         assert self.thread.replayed() == self.thread.state
+
+
+def test_what_compress_would_do_is_refused_for_a_target_below_the_floor() -> None:
+    policy = Policy(discard=DiscardPolicy(floor_tokens=50, target_tokens=400))
+    thread = at_work("one", policy=policy)
+    assert isinstance(rehearsed(thread.state, 10, policy, only_discard=False), Rejected)
+
+
+def test_nothing_is_masked_beside_a_summary_that_only_codex_can_read() -> None:
+    thread = at_work("one", "two", policy=FREE)
+    entry = entry_of(thread.state, "cat two")
+    thread.compact(None, 1)
+    thread.when(mask(entry)).rejected(Reason.NOT_SUPPORTED)

@@ -255,3 +255,16 @@ def test_an_entry_whose_id_a_reverted_turn_used_again_is_still_known() -> None:
     thread.revert(turn_id=first)
     assert thread.report(assistant(first, "again", "call_0")) == ()
     assert [entry.id for entry in thread.state.entries].count("call_0") == 1
+
+
+def test_turns_come_back_at_their_places_when_a_command_ended_meanwhile() -> None:
+    thread = started()
+    first, second = thread.turns(2)
+    thread.revert(turn_id=first)
+    late = ev.EntryRecorded(first, "late", "activity", "commandExecution", "sleep 9")
+    thread.report(late)
+    thread.revert(undo=True)
+    entries = thread.state.entries
+    assert [entry.turn_id for entry in entries] == [first, first, first, second, second]
+    place = thread.state.turns[1].first_entry_index
+    assert entries[place].text == f"prompt of {second}"

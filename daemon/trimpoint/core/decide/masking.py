@@ -32,8 +32,6 @@ def mask_of(state: ThreadState, segment: ContextSegment) -> Mask | None:
     """Returns the mask of a segment, or None if it has no output and no image that a placeholder
     would make smaller.
     """
-    if not segment.positions:
-        return None
     items = state.turns[state.turn_index[segment.turn_id]].items
     freed = freed_by_masks(items, segment.positions)
     return Mask(segment, tuple(freed), sum(freed.values())) if freed else None

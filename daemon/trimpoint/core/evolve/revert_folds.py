@@ -23,8 +23,7 @@ def roll_back_turns(state: ThreadState, event: ev.TurnsRolledBack, at_ms: int) -
     if state.undo_state is not None and first < state.undo_state.kept_turns:
         state.undo_state = None
     _cut_ledger(state, first)
-    if state.running_turn_id not in state.turn_index:  # as a journal may have it
-        state.running_turn_id = None
+    state.running_turn_id = None  # the newest turn: a journal may have it as running
     # What a client had put there before the turn stays in the provider thread (measured: 0.163,
     # 0.171).
     state.injected_before_next = injected

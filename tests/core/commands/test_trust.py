@@ -1,0 +1,25 @@
+"""What is said of the trust of a folder."""
+
+from typing import Literal
+
+import pytest
+from trimpoint.core.commands.trust import trust_said
+from trimpoint.core.model.folder_trust import FolderTrust
+
+
+@pytest.mark.parametrize(
+    ("level", "answer", "said", "hints"),
+    [
+        (None, None, "threads that begin here are read-only.", ["/trust yes"]),
+        ("untrusted", None, "/config.toml calls it untrusted.", ["/trust yes", "/trust no"]),
+        ("trusted", None, "threads that begin here can write in it.", ["/trust no"]),
+        (None, "yes", "from now on", []),
+        (None, "no", "no longer names /work", []),
+    ],
+)
+def test_the_trust_of_a_folder_is_told_with_the_commands_that_change_it(
+    level: str | None, answer: Literal["yes", "no"] | None, said: str, hints: list[str]
+) -> None:
+    found = trust_said(FolderTrust("/work", level, "/config.toml"), answer)
+    assert said in found.text
+    assert [hint.command for hint in found.hints] == hints

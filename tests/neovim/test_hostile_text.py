@@ -52,6 +52,14 @@ async def test_text_of_the_model_changes_nothing_in_the_editor() -> None:
         assert not (chat.house.worktree / "owned").exists()
 
 
+@pytest.mark.parametrize("mark", ["> ", "- ", "1. "])
+async def test_blocks_deep_inside_each_other_do_not_end_the_editor(mark: str) -> None:
+    async with opened_chat() as chat:
+        await chat.ask("Deep?", say(mark * 500 + "deep"))
+        await chat.turns("And then?|a quiet answer")
+        assert await chat.editor.lua("return vim.v.errmsg") == ""
+
+
 async def test_bytes_that_are_no_text_can_be_asked_about() -> None:
     async with opened_chat() as chat:
         (chat.house.worktree / "binary").write_bytes(b"a\xff\xfe\x00b\n")

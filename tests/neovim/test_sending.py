@@ -109,6 +109,22 @@ async def test_an_interrupt_holds_the_queue_until_a_person_sends_it() -> None:
         assert "■ The turn was interrupted." in await editor.history()
 
 
+async def test_what_the_agent_has_not_read_when_the_turn_is_stopped_comes_back() -> None:
+    release = anyio.Event()
+    async with opened_chat() as chat:
+        editor = chat.editor
+        chat.house.script.then(held(say("never said"), release))
+        await chat.type("One?")
+        await editor.shows("<CR> steers")
+        await chat.type("No, two!", "<CR>")
+        await prompt_is(chat, "")
+        await editor.until("#(require('trimpoint.ui.chat').last_used().talk.told or {}) == 1")
+        await editor.command("Trimpoint interrupt")
+        await editor.shows("■ The turn was interrupted.")
+        await prompt_is(chat, "No, two!")
+        release.set()
+
+
 async def test_a_draft_survives_the_end_of_the_editor_and_the_daemon() -> None:
     async with opened_stage() as house:
         configure(house)

@@ -19,7 +19,9 @@ _ROLES = {
     "tool result": "yellow",
     "summary": "magenta",
 }
-_TEXT_WIDTH = 64
+_TEXT_WIDTH, _LEAST_TEXT_WIDTH = 64, 16
+# The longest name of a role with its padding, and the padding of the text.
+_ROLE_CELLS = 15
 
 
 def title(console: Console, text: str, explanation: str) -> None:
@@ -59,6 +61,9 @@ def model_input(
         box=None,
         padding=(0, 1),
     )
+    # What the marks and the names of the roles leave, so that no column is lost.
+    room = console.width - sum(len(heading) + 2 for heading in inputs) - _ROLE_CELLS
+    room = max(_LEAST_TEXT_WIDTH, min(_TEXT_WIDTH, room))
     for heading in inputs:
         table.add_column(heading, header_style="dim", justify="center", no_wrap=True)
     for heading in ("who", "says"):
@@ -67,14 +72,15 @@ def model_input(
         table.add_row(
             *[Text("●", "green")] * len(inputs),
             Text("Codex", "dim"),
-            Text(f"its own instructions and environment, {preamble} items", "dim"),
+            Text(_cut(f"its own instructions and environment, {preamble} items", room), "dim"),
         )
     for row in rows:
         role, style = (
             ("red dim", "red dim strike") if row.is_pruned else (_ROLES.get(row.role, ""), "")
         )
         # A style of its own, so that the padding behind the text is not struck.
-        table.add_row(*_marks(row.seen), Text(row.role, role), Text().append(_cut(row.text), style))
+        said = Text().append(_cut(row.text, room), style)
+        table.add_row(*_marks(row.seen), Text(row.role, role), said)
     console.print(table)
     counts = [sum(mark.plain == sign for row in rows for mark in _marks(row.seen)) for sign in "✂✚"]
     console.print(Text(f"● sent; ✂ pruned: {counts[0]}; ✚ new: {counts[1]}", "dim"))
@@ -121,6 +127,6 @@ def _listed(texts: list[str]) -> str:
     return ", ".join(map(repr, texts)) or "none"
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, width: int = _TEXT_WIDTH) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _TEXT_WIDTH else f"{line[: _TEXT_WIDTH - 1]}…"
+    return line if len(line) <= width else f"{line[: width - 1]}…"

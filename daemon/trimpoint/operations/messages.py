@@ -11,6 +11,7 @@ from trimpoint.core.model.decision import counted
 from trimpoint.core.model.ledger import Boundary, Discard, TrimPoint
 from trimpoint.core.model.operations import DELETE, Phase
 from trimpoint.core.model.state import Operation, Reverting, ThreadState
+from trimpoint.core.views.pins_view import pinned_within
 from trimpoint.core.views.trim_outcome import called, came_back, removed_text
 from trimpoint.threads.worktrees import Preview, Restored
 
@@ -203,10 +204,10 @@ def _cleared(state: ThreadState, point: TrimPoint) -> str:
     if not point.pruned_turn_count:
         gone = "what was injected" if point.pruned_injected else "the summary"
         return f"Context cleared: {gone} left it, nothing kept. Files are as they were."
-    pruned = (
-        f"{counted(point.pruned_message_count, 'message')} in "
-        f"{counted(point.pruned_turn_count, 'turn')}"
-    )
+    pinned = pinned_within(state, point.turn_index - point.pruned_turn_count, point.turn_index)
+    messages = point.pruned_message_count - sum(turn.message_count for turn in pinned)
+    turns = point.pruned_turn_count - len(pinned)
+    pruned = f"{counted(messages, 'message')} in {counted(turns, 'turn')}"
     rest = f"{_last_turns(kept)} kept" if kept else "nothing kept"
     return (
         f"Context cleared: {pruned} left it, {rest}.{_brought_back(state)} Files are as they were."

@@ -81,6 +81,17 @@ async def test_only_an_offered_decision_is_given(
         assert sent == {"result": {"decision": decision}}
 
 
+async def test_a_long_command_is_shown_whole_with_the_number_of_its_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = "\n".join(f"echo line-{number}" for number in range(1, 121))
+    await answer(monkeypatch, ["n"], COMMAND, command=command, cwd="/w")
+    shown = capsys.readouterr().err
+    assert "| echo line-1\n" in shown
+    assert "| echo line-120\n" in shown
+    assert "120 lines in all" in shown
+
+
 @pytest.mark.parametrize(
     ("typed", "granted"), [(["y"], {"network": {"enabled": True}}), (["n"], {}), (None, {})]
 )

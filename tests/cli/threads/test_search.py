@@ -79,7 +79,7 @@ def test_an_entry_is_shown_whole() -> None:
         truncated=True,
         in_context=True,
     )
-    assert lines(entry_rows([entry]))[1:] == [
+    assert lines(entry_rows("thread", [entry]))[1:] == [
         "one", "two", "… the rest is too long for one answer"
     ]  # fmt: skip
 

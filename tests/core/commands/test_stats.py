@@ -41,7 +41,7 @@ def test_each_call_after_a_trim_is_smaller_by_what_the_trim_has_removed() -> Non
     calls(thread, 20_010, 21_000, 22_000, cached=10)
     assert stats(thread)[1:] == [
         "Trims: 1 clear.",
-        "They have kept about 240k tokens from being sent, and the first calls after them read "
+        "Trims have kept about 240k tokens from being sent, and the first calls after them read "
         "20k anew.",
     ]
 

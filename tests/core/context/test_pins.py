@@ -19,6 +19,7 @@ from trimpoint.core.views.pins_view import pins_text, pins_weight
 from trimpoint.core.views.timeline import Timeline
 from trimpoint.core.views.trim_outcome import planned_change
 from trimpoint.core.views.view import read_model
+from trimpoint.operations.messages import ready_message
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.readmodel import ContextTrimPointDivider
@@ -200,6 +201,8 @@ def test_pin_refuses_turns_that_do_not_exist_and_notes_that_are_too_long() -> No
     refused(thread, Reason.TURN_NOT_FOUND, client(wire.PinContext, turns=[3]))
     refused(thread, Reason.TURN_NOT_FOUND, client(wire.PinContext, turns=["another"]))
     refused(thread, Reason.USAGE, client(wire.PinContext, note="x" * 2_001))
+    for pasted in ("h1.1", "m1.2", "9f4d0b20:h3.1"):
+        refused(thread, Reason.USAGE, client(wire.PinContext, note=pasted))
     refused(thread, Reason.NOTHING_TO_UNDO, client(wire.UnpinContext))
     pin(thread, 1)
     refused(thread, Reason.ENTRY_NOT_FOUND, client(wire.UnpinContext, pins=[2]))
@@ -285,6 +288,16 @@ def test_a_divider_says_how_many_of_its_turns_are_pinned() -> None:
     entries = Timeline(thread.state, frozenset())
     counts = [one.pinned_count for one in entries if isinstance(one, ContextTrimPointDivider)]
     assert counts == [1, 0]
+
+
+def test_a_clear_does_not_count_what_is_pinned_as_gone() -> None:
+    thread = started(turns=3)
+    pin(thread, 1)
+    thread.clear(1)
+    operation = thread.state.operation
+    assert operation is not None
+    said = ready_message(thread.state, operation, [])
+    assert said.startswith("Context cleared: 2 messages in 1 turn left it, the last turn kept.")
 
 
 def test_the_x_ray_marks_what_is_pinned() -> None:

@@ -66,7 +66,7 @@ async def _read(arguments: argparse.Namespace, client: Client) -> int:
         return Exit.DONE
     print_thread(thread, arguments)
     with paged() as console:
-        for row in entry_rows(msgspec.convert(found, HistoryExcerpt).entries):
+        for row in entry_rows(thread.id, msgspec.convert(found, HistoryExcerpt).entries):
             console.print(row)
         console.print(Text())
     return Exit.DONE

@@ -15,6 +15,7 @@ from trimpoint.cli import keyboard
 from trimpoint.cli.connection.client import Client, Message
 from trimpoint.cli.terminal import one_line, print_line, printable, stderr_console
 from trimpoint.cli.views.timeline_view import command_line
+from trimpoint.core.model.decision import counted
 from trimpoint.core.model.shell_commands import unwrapped
 
 _APPROVALS = frozenset({"item/commandExecution/requestApproval", "item/fileChange/requestApproval"})
@@ -77,6 +78,12 @@ async def _decision(params: Mapping[str, Any], item: Mapping[str, Any]) -> Any:
         )
         return "decline" if "decline" in offered else offered[-1]
     print_line(Text.assemble(("? ", "bold yellow"), f"The agent asks to {what}"))
+    for line in _whole_command(params) if what.endswith("…") or "⏎" in what else ():
+        print_line(Text(f"  {line}"))
+    for change in map(as_dict, as_list(item.get("changes"))):
+        print_line(Text(f"  {whole(one_line(str(change.get('path', '?'))))}", "bold"))
+        for line in str(change.get("diff") or "").splitlines():
+            print_line(Text(f"  | {whole(line)}"))
     if reason := reason_words(params):
         print_line(Text(f"  {reason}", "dim"))
     menu = decision_menu(offered)
@@ -129,6 +136,12 @@ def wish(params: Mapping[str, Any], item: Mapping[str, Any]) -> str:
     changes = [as_dict(change) for change in item.get("changes") or ()]
     paths = [one_line(str(change.get("path", "?"))) for change in changes]
     return whole(f"change {', '.join(paths)}") if paths else "change files"
+
+
+def _whole_command(params: Mapping[str, Any]) -> list[str]:
+    """Returns all lines of a command that is too long for the question, and how many there are."""
+    lines = [whole(line) for line in unwrapped(str(params.get("command") or "")).split("\n")]
+    return [*(f"| {line}" for line in lines), f"{counted(len(lines), 'line')} in all"]
 
 
 def decision_menu(offered: list[Any]) -> list[tuple[str, str, Any]]:

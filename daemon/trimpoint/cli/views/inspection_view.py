@@ -9,6 +9,7 @@ from trimpoint_protocol.methods import ClassTotal, ContextInspection, InspectedI
 
 from trimpoint.cli.terminal import one_line
 from trimpoint.cli.views.context_view import EMPTY, FILLED
+from trimpoint.core.model.decision import counted
 from trimpoint.core.model.tokens import short_count as tokens
 
 BAR_CELLS = 24
@@ -79,7 +80,7 @@ def _totals(found: ContextInspection) -> Table:
 def _total_row(total: ClassTotal, whole: int) -> tuple[Text, Text, str, Text]:
     colour = class_colour(total.item_class)
     name, bar = Text(total.item_class, colour), _bar(total.est_tokens, whole, colour)
-    return name, bar, tokens(total.est_tokens), Text(f"{total.count} items", "dim")
+    return name, bar, tokens(total.est_tokens), Text(counted(total.count, "item"), "dim")
 
 
 def _bar(count: int, whole: int, colour: str) -> Text:

@@ -42,10 +42,11 @@ def hit_rows(found: HistorySearchResult, titles: Mapping[str, str]) -> Iterator[
         yield Text(f"{counted(found.unread, 'thread')} not wholly indexed yet", "dim")
 
 
-def entry_rows(entries: list[HistoryEntry]) -> Iterator[Text]:
+def entry_rows(thread_id: str, entries: list[HistoryEntry]) -> Iterator[Text]:
     """Yields each entry with its whole text."""
     for entry in entries:
-        yield _where(entry.short_id, entry.kind, entry.created_at, in_context=entry.in_context)
+        name = f"{short_id(thread_id)}:{entry.short_id}"
+        yield _where(name, entry.kind, entry.created_at, in_context=entry.in_context)
         yield Text(printable(entry.text.rstrip()))
         if entry.truncated:
             yield Text("… the rest is too long for one answer", "dim")

@@ -6,6 +6,8 @@ note, enters the context at once with a new generation; if part of the context i
 with the next trim.
 """
 
+import re
+
 import msgspec
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
@@ -31,6 +33,8 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
 
 MAX_NOTE_CHARS = 2_000
+# An entry of the history or of the context, with or without its thread.
+_ENTRY_ID = re.compile(r"([0-9a-f-]{4,36}:)?[hm][0-9]+\.[0-9]+")
 _LISTED = (CommandHint("/pins", "lists them"),)
 _ROOM = (CommandHint("/unpin", "makes room"),)
 
@@ -81,6 +85,9 @@ def _new_pins(state: ThreadState, command: wire.PinContext, stamp: Stamp) -> lis
     note = (command.note or "").strip()
     if len(note) > MAX_NOTE_CHARS:
         return Rejected(Reason.USAGE, f"A note has at most {MAX_NOTE_CHARS:,} characters.")
+    if _ENTRY_ID.fullmatch(note):
+        said = f"“{note}” is the id of an entry. A pin is of a whole turn, or of a sentence."
+        return Rejected(Reason.USAGE, said, hints=(CommandHint("/timeline", "numbers the turns"),))
     if note and not command.turns:
         return [Pin(stamp.id, None, note, stamp.now_ms, len(state.turns))]
     places = _places(state, command.turns)

@@ -10,7 +10,7 @@ from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.context.segment_kinds import preview
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import Policy, counted
-from trimpoint.core.model.ledger import Pin
+from trimpoint.core.model.ledger import Pin, Turn
 from trimpoint.core.model.spelling import Said
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
@@ -61,14 +61,15 @@ def unpin_command(state: ThreadState, pin_ids: Collection[str]) -> str:
     return " ".join(["/unpin", *numbers])
 
 
-def pinned_within(state: ThreadState, first_turn: int, end_turn: int) -> int:
-    """Returns the number of pinned turns at the positions from `first_turn` up to but not including
+def pinned_within(state: ThreadState, first_turn: int, end_turn: int) -> list[Turn]:
+    """Returns the pinned turns at the positions from `first_turn` up to but not including
     `end_turn`.
     """
-    return sum(
-        pin.turn_id is not None and first_turn <= pin.place < end_turn
+    return [
+        state.turns[pin.place]
         for pin in standing_pins(state)
-    )
+        if pin.turn_id is not None and first_turn <= pin.place < end_turn
+    ]
 
 
 def _name(pin: ContextPin) -> str:

@@ -15,6 +15,7 @@ _KINDS = {
     "overflow": ("summary that made room for a turn", "summaries that made room for a turn"),
 }
 _DISCARD = ("discard", "discards")
+_NO_TRIM = {False: "It was not trimmed.", True: "No trim is in effect now."}
 
 
 def stats_text(state: ThreadState) -> str:
@@ -26,11 +27,11 @@ def stats_text(state: ThreadState) -> str:
     lines = [
         f"{counted(total.calls, 'call')} of the model: {short_count(total.input)} tokens in "
         f"({cached} from the provider's cache), {short_count(total.output)} out.",
-        f"Trims: {_trims(trims)}." if trims else "It was not trimmed.",
+        f"Trims: {_trims(trims)}." if trims else _NO_TRIM[bool(state.usage.spared)],
     ]
     if state.usage.spared:
         lines.append(
-            f"They have kept about {short_count(state.usage.spared)} tokens from being sent, and "
+            f"Trims have kept about {short_count(state.usage.spared)} tokens from being sent, and "
             f"the first calls after them read {short_count(state.usage.read_anew)} anew."
         )
     return "\n".join(lines)

@@ -155,8 +155,8 @@ def _boundary(state: ThreadState, point: TrimPoint, expanded: bool) -> Iterator[
         hidden_message_count=point.pruned_message_count,
         expanded=expanded,
         trim_kind="boundary",
-        pinned_count=pinned_within(
-            state, point.turn_index - point.pruned_turn_count, point.turn_index
+        pinned_count=len(
+            pinned_within(state, point.turn_index - point.pruned_turn_count, point.turn_index)
         ),
     )
 

@@ -35,6 +35,17 @@ function M.steerable(thread)
   return thread and not model.operation(thread) and model.running(thread)[1] or nil
 end
 
+---@param list table[]
+---@param wanted table
+---@return integer?
+local function index_of(list, wanted)
+  for index, one in ipairs(list) do
+    if one == wanted then
+      return index
+    end
+  end
+end
+
 --- In a task: sends a prompt: into the turn that runs, else to the queue, from which the daemon
 --- sends it as soon as the thread can take it.
 ---@param talk trimpoint.Conversation
@@ -54,8 +65,16 @@ function M.send(talk, sent)
       input = input,
       clientUserMessageId = sent.id,
     }
+    local told = { turn = turn_id, text = sent.words }
+    talk.told = talk.told or {}
+    table.insert(talk.told, told)
     refusal = select(2, session.request("turn/steer", params))
-    if not refusal or refusal.reason == "disconnected" then
+    local place = index_of(talk.told, told)
+    if not refusal or not place then -- it was put back into the prompt when the turn ended
+      return nil
+    end
+    table.remove(talk.told, place)
+    if refusal.reason == "disconnected" then
       return refusal, true
     end
     -- The turn has ended, or takes no prompt: it waits.

@@ -207,6 +207,7 @@ end
 ---@private
 ---@param status string
 function Chat:_on_turn_end(status)
+  sending.take_back_unread(self)
   -- The agent may have written files that are open here.
   vim.schedule(function()
     pcall(vim.cmd.checktime)
@@ -272,7 +273,9 @@ function Chat:go_on_as(thread_id)
   local other = M.of_thread(thread_id, self.talk.cwd)
   local function exchange(from, to)
     for _, window in ipairs(vim.fn.win_findbuf(from)) do
+      local bar = vim.wo[window].winbar
       vim.api.nvim_win_set_buf(window, to)
+      vim.api.nvim_set_option_value("winbar", bar, { scope = "local", win = window })
     end
   end
   if not self.talk.id then

@@ -5,6 +5,23 @@ local M = {}
 -- Parsing costs about 20 µs an answer each time; older ones stay plain.
 local MOST_ANSWERS = 300
 
+-- The parser that comes with Neovim ends the whole editor at 256 blocks inside each other. A mark,
+-- or a tab, opens or goes on with two of them at most.
+local LONGEST_MARKS = 100
+
+---@param buffer integer
+---@param first integer
+---@param last integer
+---@return boolean
+local function is_flat(buffer, first, last)
+  for _, line in ipairs(vim.api.nvim_buf_get_lines(buffer, first, last + 1, false)) do
+    if #line > LONGEST_MARKS and #line:match("^[%s>*+%-%d.)]*") > LONGEST_MARKS then
+      return false
+    end
+  end
+  return true
+end
+
 ---@param canvas trimpoint.Canvas
 ---@return table[] one list of ranges for each answer
 local function regions_of(canvas)
@@ -16,7 +33,9 @@ local function regions_of(canvas)
     elseif block.markdown and not block.trimmed then
       local first = canvas.starts[index] + block.markdown.first
       local last = canvas.starts[index] + block.markdown.last
-      regions[#regions + 1] = { { first, 0, last + 1, 0 } }
+      if is_flat(canvas.buffer, first, last) then
+        regions[#regions + 1] = { { first, 0, last + 1, 0 } }
+      end
     end
   end
   return regions

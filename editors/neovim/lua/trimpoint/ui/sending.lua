@@ -155,6 +155,33 @@ local function send(chat, sent)
   return true
 end
 
+---@param entries table[] of the thread
+---@param told {turn: string, text: string}
+---@return boolean
+local function is_read(entries, told)
+  for _, entry in ipairs(entries) do
+    local is_prompt = entry.role == "user" and entry.turnId == told.turn
+    if is_prompt and vim.trim(entry.text) == vim.trim(told.text) then
+      return true
+    end
+  end
+  return false
+end
+
+--- Puts what the agent was told in a turn, and has not read when it ends, back into the prompt.
+---@param chat trimpoint.Chat
+function M.take_back_unread(chat)
+  local told = chat.talk.told or {}
+  local entries = chat.talk.thread and chat.talk.thread.entries or {}
+  chat.talk.told = {}
+  for index = #told, 1, -1 do
+    if not is_read(entries, told[index]) then
+      prompt.put_before(chat.prompt, told[index].text)
+    end
+  end
+  M.keep(chat)
+end
+
 --- Sends what waits, one after the other.
 ---@param chat trimpoint.Chat
 function M.pump(chat)

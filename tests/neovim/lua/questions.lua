@@ -36,3 +36,8 @@ choices = questions.choices(permissions)
 assert(vim.json.encode(choices[2].result.permissions) == "{}", "no is no permission at all")
 assert(vim.deep_equal(choices[1].result.permissions, permissions.params.permissions))
 assert(not questions.is_answered("item/tool/call"), "what is not known is left to other clients")
+
+local again = vim.deepcopy(permissions)
+assert(questions.has({ again }, permissions), "what was sent again is the same question")
+local other = { id = permissions.id, method = command.method, params = { command = "rm x" } }
+assert(not questions.has({ other }, permissions), "another one with its number is not")

@@ -3,6 +3,7 @@ local history = require("trimpoint.client.history")
 local hub = require("trimpoint.client.hub")
 local live = require("trimpoint.model.live")
 local model = require("trimpoint.model.thread")
+local questions = require("trimpoint.model.questions")
 local session = require("trimpoint.client.session")
 local settings = require("trimpoint.model.settings")
 local task = require("trimpoint.task")
@@ -62,7 +63,6 @@ function M.open(thread_id, cwd, page, listener)
     _joined = false,
     _was_lost = false,
     _reloading = false,
-    _reload_again = false,
   }, Conversation)
   hub.add(self)
   return self
@@ -267,7 +267,7 @@ end
 ---@param result table
 ---@return boolean
 function Conversation:answer(question, result)
-  if not vim.tbl_contains(self.questions, question) then
+  if not questions.has(self.questions, question) then
     return false
   end
   self:_withdraw(question.id)

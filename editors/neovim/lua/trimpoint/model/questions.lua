@@ -193,4 +193,15 @@ function M.summary(question)
   return ("%s%s: %s"):format(M.title(question), count, words)
 end
 
+--- Returns whether a question is among others. The daemon may send one again, as when a client
+--- takes part in its thread, and numbers others alike in another connection.
+---@param questions trimpoint.Question[]
+---@param wanted trimpoint.Question
+---@return boolean
+function M.has(questions, wanted)
+  return vim.iter(questions):any(function(one)
+    return one.id == wanted.id and vim.deep_equal(one.params, wanted.params)
+  end)
+end
+
 return M

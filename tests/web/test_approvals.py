@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import anyio
 import pytest
 from trimpoint.testkit import run, say
 
+from tests.deadlines import STEP_S
 from tests.web.browser import needs_browser, until_counted
 from tests.web.stage import Stage, answer
 
@@ -103,6 +105,11 @@ async def test_blanks_empty_lines_and_directions_hide_nothing(stage: Stage) -> N
     assert await subject.evaluate("one => one.scrollHeight - one.clientHeight") == 0
 
 
+async def _is_within(line: Any, subject: Any) -> bool:
+    box, room = await line.bounding_box(), await subject.bounding_box()
+    return bool(box["y"] + box["height"] <= room["y"] + room["height"] + 1)
+
+
 async def test_a_patch_of_several_files_is_shown_whole_and_counted(stage: Stage) -> None:
     await stage.thread(approvalPolicy="untrusted")
     parts = [
@@ -115,9 +122,10 @@ async def test_a_patch_of_several_files_is_shown_whole_and_counted(stage: Stage)
     await card.get_by_text("3 files, +90 \u22120").wait_for()
     await until_counted(card.locator(".diff-line"), 90)
     last = card.locator(".diff-line").last
-    await last.scroll_into_view_if_needed()
-    subject, box = await card.locator(".card-subject").bounding_box(), await last.bounding_box()
-    assert box["y"] + box["height"] <= subject["y"] + subject["height"] + 1
+    with anyio.fail_after(STEP_S):
+        # The card may be drawn anew while it is scrolled.
+        while not await _is_within(last, card.locator(".card-subject")):
+            await last.scroll_into_view_if_needed()
     await answer(stage.page, "y")
     await stage.page.get_by_text("apple-1.", exact=True).wait_for()
 

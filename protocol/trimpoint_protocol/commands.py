@@ -268,8 +268,8 @@ AnyClientCommand = (
     | ReleaseQueue
 )
 
-# Commands whose outcome depends on the turns that the thread has.
-LOOK_AT_TURNS = (
+# Commands after which the same thread goes on with another context.
+CHANGE_CONTEXT = (
     TrimContext,
     CompactContext,
     DiscardContext,
@@ -277,8 +277,10 @@ LOOK_AT_TURNS = (
     UndoTrim,
     PinContext,
     UnpinContext,
-    RevertToCheckpoint,
 )
+
+# Commands whose outcome depends on the turns that the thread has.
+LOOK_AT_TURNS = (*CHANGE_CONTEXT, RevertToCheckpoint)
 
 # Commands that need nothing of Codex. What a person types is kept also while it cannot be reached.
 OF_THE_QUEUE = (

@@ -1,31 +1,12 @@
 """Refuses commands that need a newer Codex than the connected one (docs/codex-versions.md)."""
 
-from trimpoint_protocol.commands import (
-    AnyClientCommand,
-    ArchiveAndNew,
-    CompactContext,
-    DiscardContext,
-    MaskContext,
-    PinContext,
-    TrimContext,
-    UndoTrim,
-    UnpinContext,
-)
+from trimpoint_protocol.commands import CHANGE_CONTEXT, AnyClientCommand, ArchiveAndNew
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.versions import OLDEST_SUPPORTED, Version, version_text
 from trimpoint.threads.errors import CommandRefused
 
-_NEED_NEW_CONTEXT = (
-    TrimContext,
-    CompactContext,
-    DiscardContext,
-    MaskContext,
-    UndoTrim,
-    PinContext,
-    UnpinContext,
-    ArchiveAndNew,
-)
+_NEED_NEW_CONTEXT = (*CHANGE_CONTEXT, ArchiveAndNew)
 
 
 def refuse_if_too_old(command: AnyClientCommand, version: Version | None) -> None:

@@ -232,8 +232,7 @@ def context_items(
 
 def turn_items(state: ThreadState, turn: Turn) -> list[bytes]:
     """Returns a turn's raw items without discarded ones, masked ones with their placeholder. If
-    none were recorded, they are rebuilt
-    from the turn's messages.
+    none were recorded, they are rebuilt from the turn's messages.
     """
     return [item for _, item in placed_items(state, turn)]
 
@@ -248,7 +247,7 @@ def placed_items(
     if turn.items:
         gone, masks = discarded_positions(turn.id, standing), masks_of(turn.id, standing)
         return [
-            (at, masked_item(item, masks[at]) if at in masks else item)
+            (at, masked_item(item, masks.get(at)))
             for at, item in placed_injectable(turn.items)
             if at not in gone
         ]

@@ -23,6 +23,7 @@ from trimpoint.core.context.active_context import (
     summary_item,
 )
 from trimpoint.core.context.pins import NOTE_PREFIX, pin_items, standing_pins
+from trimpoint.core.context.removals import IMAGES
 from trimpoint.core.context.segment_kinds import preview
 from trimpoint.core.context.segments import INJECTED, ContextSegment, context_segments
 from trimpoint.core.model.state import ThreadState
@@ -88,7 +89,6 @@ _BEGINNINGS = (
     (NOTE_PREFIX, ItemClass.PINNED),
     ("Another language model started to solve this problem", ItemClass.SUMMARY),
 )
-_IMAGES = frozenset({"input_image", "image"})
 
 
 def inspect_context(state: ThreadState, sent: Sequence[bytes]) -> list[InspectedItem]:
@@ -257,7 +257,7 @@ def _parts(item: dict[str, Any]) -> Iterator[tuple[ItemClass, int]]:
 
 
 def _class_of_part(item: dict[str, Any], part: dict[str, Any]) -> ItemClass:
-    if as_text(part.get("type")) in _IMAGES:
+    if as_text(part.get("type")) in IMAGES:
         return ItemClass.IMAGE
     role, text = item.get("role"), str(part.get("text", "")).lstrip()
     if role == "assistant":

@@ -35,10 +35,12 @@ def masks_of(turn_id: str, discards: Iterable[Discard]) -> dict[int, str]:
     return masks
 
 
-def masked_item(raw: bytes, history_id: str) -> bytes:
+def masked_item(raw: bytes, history_id: str | None) -> bytes:
     """Returns the raw item with a placeholder for its output or its images; an item that has
-    neither is returned unchanged.
+    neither, or is not masked (None), is returned unchanged.
     """
+    if history_id is None:
+        return raw
     item: dict[str, Any] = msgspec.json.decode(raw)
     if item.get("type") in OUTPUTS:
         text = _placeholder(f"output of {estimate_tokens(raw):,} tokens", history_id)

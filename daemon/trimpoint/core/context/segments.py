@@ -192,10 +192,7 @@ def _recorded_segments(
         if positions:
             ids = tuple(entry.id for entry in group.entries) or (f"@{positions[0]}",)
             tokens = sum(
-                estimate_tokens(
-                    masked_item(turn.items[at], masks[at]) if at in masks else turn.items[at]
-                )
-                for at in positions
+                estimate_tokens(masked_item(turn.items[at], masks.get(at))) for at in positions
             )
             yield ContextSegment(
                 _short_id(index, number),

@@ -7,7 +7,9 @@ on, and only if it pays off soon. A person who undoes it is left alone until the
 by a tenth of the window.
 """
 
-from trimpoint.core.context.context_size import level_of, reported_size, window_of
+from trimpoint_protocol.methods import TrimCost
+
+from trimpoint.core.context.context_size import Level, level_of, reported_size, window_of
 from trimpoint.core.context.cost import cache_of, trim_cost
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.discarding import discard_refusal
@@ -48,9 +50,12 @@ def masks_due(state: ThreadState, policy: Policy, now_ms: int) -> list[Mask]:
         return []
     masks = list(proposed_masks(state, context_segments(state), 0, policy.discard))
     freed = sum(mask.freed_tokens for mask in masks)
-    is_time = freed >= policy.min_freed * window and _is_the_moment(
-        state, policy, size, freed, now_ms
+    if freed < policy.min_freed * window:
+        return []
+    cost = trim_cost(
+        size, size - freed, state.usage.last_call, cache_of(state.settings, policy), now_ms
     )
+    is_time = _is_the_moment(level_of(size, window, policy), cost)
     return masks if is_time else []
 
 
@@ -74,12 +79,8 @@ def _most_tokens_of_output(state: ThreadState, policy: Policy) -> int:
     return sum(sizes) // _LEAST_BYTES_OF_A_TOKEN
 
 
-def _is_the_moment(state: ThreadState, policy: Policy, used: int, freed: int, now_ms: int) -> bool:
-    cache = cache_of(state.settings, policy)
-    cost = trim_cost(used, used - freed, state.usage.last_call, cache, now_ms)
+def _is_the_moment(level: Level, cost: TrimCost | None) -> bool:
     if cost is None or not cost.cache_is_warm:
         return True
-    window = window_of(state.usage, model_in(state.settings), policy)
-    level = level_of(used, window, policy) if window is not None else "ok"
     soon = (cost.paid_off_after_calls or PAYS_OFF_WITHIN_CALLS + 1) <= PAYS_OFF_WITHIN_CALLS
     return level == "critical" or (level == "warning" and soon)

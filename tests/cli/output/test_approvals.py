@@ -92,6 +92,17 @@ async def test_a_long_command_is_shown_whole_with_the_number_of_its_lines(
     assert "120 lines in all" in shown
 
 
+async def test_what_is_hidden_in_a_long_command_is_seen(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = "echo a" + " " * 400 + "; rm x\n" + "\n" * 60 + "\x1b[2Jecho end"
+    await answer(monkeypatch, ["n"], COMMAND, command=command, cwd="/w")
+    shown = capsys.readouterr().err
+    assert "⟨400 blanks⟩ ; rm x" in shown
+    assert "⟨60 empty lines⟩" in shown
+    assert "\x1b" not in shown
+
+
 @pytest.mark.parametrize(
     ("typed", "granted"), [(["y"], {"network": {"enabled": True}}), (["n"], {}), (None, {})]
 )

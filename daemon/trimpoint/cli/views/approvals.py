@@ -14,7 +14,9 @@ from trimpoint_protocol.lenient import as_dict, as_list
 from trimpoint.cli import keyboard
 from trimpoint.cli.connection.client import Client, Message
 from trimpoint.cli.terminal import one_line, print_line, printable, stderr_console
+from trimpoint.cli.views.changes import counts, diff_text, place_of
 from trimpoint.cli.views.timeline_view import command_line
+from trimpoint.cli.views.whole_text import whole_lines
 from trimpoint.core.model.decision import counted
 from trimpoint.core.model.shell_commands import unwrapped
 
@@ -81,9 +83,9 @@ async def _decision(params: Mapping[str, Any], item: Mapping[str, Any]) -> Any:
     for line in _whole_command(params) if what.endswith("…") or "⏎" in what else ():
         print_line(Text(f"  {line}"))
     for change in map(as_dict, as_list(item.get("changes"))):
-        print_line(Text(f"  {whole(one_line(str(change.get('path', '?'))))}", "bold"))
-        for line in str(change.get("diff") or "").splitlines():
-            print_line(Text(f"  | {whole(line)}"))
+        print_line(Text(f"  {whole(one_line(place_of(change)))}  {counts(change)}", "bold"))
+        for line in whole_lines(diff_text(change)):
+            print_line(Text(f"  | {line}"))
     if reason := reason_words(params):
         print_line(Text(f"  {reason}", "dim"))
     menu = decision_menu(offered)
@@ -140,8 +142,9 @@ def wish(params: Mapping[str, Any], item: Mapping[str, Any]) -> str:
 
 def _whole_command(params: Mapping[str, Any]) -> list[str]:
     """Returns all lines of a command that is too long for the question, and how many there are."""
-    lines = [whole(line) for line in unwrapped(str(params.get("command") or "")).split("\n")]
-    return [*(f"| {line}" for line in lines), f"{counted(len(lines), 'line')} in all"]
+    command = unwrapped(str(params.get("command") or ""))
+    count = counted(command.count("\n") + 1, "line")
+    return [*(f"| {line}" for line in whole_lines(command)), f"{count} in all"]
 
 
 def decision_menu(offered: list[Any]) -> list[tuple[str, str, Any]]:

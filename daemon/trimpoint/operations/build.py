@@ -70,7 +70,7 @@ def build_operations(
     runner = OperationRunner(registry, threads, worktrees, compaction.deadline_s, tasks)
     reactions = SessionReactions(registry, threads, runner, tasks)
     wait_s = compaction.deadline_s + WAIT_BEYOND_COMPACTION_S
-    sessions = Sessions(registry, threads, runner, reactions, wait_s, tasks)
+    sessions = Sessions(registry, threads, runner, reactions, worktrees, wait_s, tasks)
     JournalTroubles(registry, threads, tasks)
     lost_endings = LostEndings(registry, threads, EndingLimits(), tasks)
     return Operations(router, threads, captures, sessions, reactions, worktrees, lost_endings)

@@ -18,6 +18,7 @@ from trimpoint.codex.appserver.supervisor import (
     is_in_use_error,
     is_missing_error,
 )
+from trimpoint.core.decide.reverting import FILES
 from trimpoint.core.decide.undoing import UndoPlan, plan_undo
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -41,6 +42,7 @@ from trimpoint.threads.errors import (
 )
 from trimpoint.threads.off_loop import active_turns
 from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.worktrees import Worktrees
 from trimpoint.threads.writing.receipts import CommandResult
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -68,10 +70,12 @@ class Sessions:
         threads: ProviderThreads,
         runner: OperationRunner,
         reactions: SessionReactions,
+        worktrees: Worktrees,
         wait_s: float,
         tasks: TaskGroup,
     ) -> None:
         self._registry = registry
+        self._worktrees = worktrees
         self._threads = threads
         self._runner = runner
         self._wait_s = wait_s
@@ -321,6 +325,12 @@ class Sessions:
             await self.complete_context(writer)
         elif isinstance(command, wire.ArchiveAndNew) and command.pins:
             await complete_context(writer, ())
+        elif (
+            isinstance(command, wire.RevertToCheckpoint)
+            and command.scope == FILES
+            and busy(writer.state) is None
+        ):
+            await self._worktrees.captured(writer)
 
     async def complete_context(self, writer: ThreadWriter) -> None:
         """Records the missing raw items of the active context, except for a running turn."""

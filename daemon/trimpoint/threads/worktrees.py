@@ -55,6 +55,10 @@ class Worktrees(Protocol):
     the thread has not seen.
     """
 
+    async def captured(self, writer: ThreadWriter) -> None:
+        """Waits until the files after the thread's last turn are captured. Never raises."""
+        ...
+
     async def preview(self, writer: ThreadWriter, reverting: Reverting) -> Preview:
         """Returns the effect that `secure` and `restore` would have; changes nothing.
 

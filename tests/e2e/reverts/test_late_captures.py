@@ -134,6 +134,24 @@ async def test_a_revert_takes_back_a_turn_that_was_captured_late(
     }
 
 
+async def test_a_revert_to_a_turn_waits_until_its_files_are_captured(harness: Harness) -> None:
+    outcome: dict[str, Any] = {}
+
+    async def revert(talk: Conversation) -> None:
+        outcome.update(await talk.type("/revert 2"))
+
+    async with (
+        turn_under_way(harness, "echo two > a.txt") as (late, go_on),
+        anyio.create_task_group() as tasks,
+    ):
+        with captures_waiting(late.worktree):
+            await has_ended(late.talk, go_on)
+            tasks.start_soon(revert, late.talk)
+            await anyio.wait_all_tasks_blocked()
+    assert outcome["status"] == "completed", outcome
+    assert worktree_files(late.worktree)["a.txt"] == ("file", b"two\n")
+
+
 async def test_a_daemon_that_ends_waits_for_the_capture_of_a_turn(harness: Harness) -> None:
     async with turn_under_way(harness, "echo two > a.txt") as (late, go_on):
         async with anyio.create_task_group() as tasks:

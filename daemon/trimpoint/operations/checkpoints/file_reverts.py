@@ -56,6 +56,10 @@ class FileReverts:
         self._registry = registry
         self._captures = captures
 
+    async def captured(self, writer: ThreadWriter) -> None:
+        """Waits for the capture of the last turn; see `Worktrees.captured`."""
+        await self._captures.last_turn_captured(writer)
+
     async def preview(self, writer: ThreadWriter, reverting: Reverting) -> Preview:
         """Returns what a revert would do to the files; see `Worktrees.preview`."""
         async with self._captures.in_order(writer.thread_id):

@@ -105,6 +105,15 @@ class TurnCaptures:
             for capture_made in list(self._under_way.get(thread_id, ())):
                 await capture_made.wait()
 
+    async def last_turn_captured(self, writer: ThreadWriter) -> None:
+        """Waits until the thread's captures are made, and makes that after its last turn if an
+        earlier daemon has not. Never raises.
+        """
+        for capture_made in list(self._under_way.get(writer.thread_id, ())):
+            await capture_made.wait()
+        async with self.in_order(writer.thread_id):
+            await self.catch_up(writer)
+
     async def before_turn(self, writer: ThreadWriter) -> Baseline | None:
         """Returns a checkpoint of the worktree, or None when captures are off or a turn is running.
         Never raises.

@@ -35,9 +35,11 @@ const app = client({ name: "typescript" })
     kinds.add(update.sessionUpdate);
     if (update.sessionUpdate === "agent_message_chunk") said += update.content.text + "|";
   })
-  .onRequest(methods.client.session.requestPermission, ({ params }) => ({
-    outcome: { outcome: "selected", optionId: params.options[0].optionId },
-  }));
+  .onRequest(methods.client.session.requestPermission, ({ params }) => {
+    console.log(JSON.stringify(["asked", ...params.options.map((one) => one.name)]));
+    const always = params.options.find((one) => one.kind === "allow_always");
+    return { outcome: { outcome: "selected", optionId: always.optionId } };
+  });
 await app.connectWith(stream, async (context) => {
   const ask = (method, params) => context.request(method, params);
   await ask(methods.agent.initialize, {
@@ -50,6 +52,8 @@ await app.connectWith(stream, async (context) => {
   for (const text of ["prompt-1.", "prompt-2.", "/clear 1", "prompt-3.", "/compact --keep 1 --force", "/new", "prompt-4."])
     console.log(JSON.stringify([text, (await prompt(text)).stopReason]));
   await ask(methods.agent.session.load, { sessionId, cwd, mcpServers: [] });
+  await ask(methods.agent.session.setMode, { sessionId, modeId: "ask" });
+  console.log(JSON.stringify(["prompt-5.", (await prompt("prompt-5.")).stopReason]));
 });
 console.log(JSON.stringify([...kinds]));
 agent.stdin.end();
@@ -137,15 +141,21 @@ async def test_the_typescript_sdk_takes_all_that_it_is_sent(
     script = npm_packages(SDK).parent / "client.mjs"
     script.write_text(TYPESCRIPT)
     _numbered(harness, 4)
+    harness.script.then(run("touch made.txt"), say("Made."))
     command = [str(node_folder() / "node"), str(script), str(harness.worktree)]
-    *prompts, kinds = await _printed([*command, recorded], harness)
-    assert [reason for _, reason in prompts] == ["end_turn"] * 7
+    *printed, kinds = await _printed([*command, recorded], harness)
+    questions = [names for word, *names in printed if word == "asked"]
+    assert [reason for word, reason, *_ in printed if word != "asked"] == ["end_turn"] * 8
+    rule = 'prefix_rule(pattern=["touch", "made.txt"], decision="allow")'
+    assert [rule in " ".join(names) for names in questions] == [False, True]
+    assert (harness.worktree / "made.txt").exists()
     assert {"agent_message_chunk", "usage_update", "compaction_update"} <= set(kinds)
     assert {"user_message_chunk", "available_commands_update"} <= set(kinds)
     third = next(one for one in harness.model.requests if one.mentions("prompt-3."))
     assert third.mentions("answer-2.")
     assert not third.mentions("answer-1.")
-    assert not harness.model.requests[-1].mentions("answer-3.")
+    fourth = next(one for one in harness.model.requests if one.mentions("prompt-4."))
+    assert not fourth.mentions("answer-3.")
 
 
 async def test_the_python_sdk_takes_all_that_it_is_sent(harness: Harness, recorded: str) -> None:

@@ -108,15 +108,73 @@ async def test_a_cancel_ends_the_prompt_of_an_editor_that_leaves_the_question_op
     assert await editor.prompt(session_id, "And now?") == {"stopReason": "end_turn"}
 
 
-async def test_a_permission_for_the_session_is_not_asked_for_again(
+async def test_a_lasting_permission_is_not_asked_for_again(
     harness: Harness, editor: Editor
 ) -> None:
     session_id = await _asking_session(harness, editor)
     editor.answer[ASK] = _choosing("allow_always")
     harness.script.then(run("touch made.txt"), run("touch made.txt"), say("Twice."))
     await editor.prompt(session_id, "Make it twice.")
-    assert len(editor.questions(ASK)) == 1
+    assert len(editor.questions(ASK)) == 2, "the question and its second step"
     assert editor.said() == "Twice."
+
+
+async def _lasting(harness: Harness, editor: Editor) -> tuple[str, int, dict[str, Any]]:
+    """Lets the agent ask, chooses the lasting permission, and returns the session, the prompt and
+    the second question.
+    """
+    session_id = await _asking_session(harness, editor)
+    harness.script.then(run("touch made.txt"), say("So be it."), say("After."))
+    prompt = await editor.begin_prompt(session_id, "Make it.")
+    first = await editor.until(lambda message: message.get("method") == ASK)
+    lasting = _choosing("allow_always")
+    offered = [one["name"] for one in first["params"]["options"]]
+    assert offered[1] == "Always allow commands starting with `touch made.txt` …"
+    await editor.reply(first, lasting(first["params"]))
+    second = await editor.until(
+        lambda message: message.get("method") == ASK and message["id"] != first["id"]
+    )
+    return session_id, prompt, second
+
+
+def _rules(harness: Harness) -> str:
+    return "".join(path.read_text() for path in (harness.codex_home / "rules").glob("*"))
+
+
+@pytest.mark.each_case(reason="each row is another answer")
+@pytest.mark.parametrize(
+    ("choice", "is_made", "is_written"),
+    [
+        ("allow_once", True, False), ("allow_always", True, True), ("reject_once", False, False),
+        (None, False, False),
+    ],
+)  # fmt: skip
+async def test_a_lasting_permission_is_given_in_a_second_step_that_shows_the_rule(
+    harness: Harness, editor: Editor, choice: str | None, is_made: bool, is_written: bool
+) -> None:
+    _, prompt, second = await _lasting(harness, editor)
+    rule = 'prefix_rule(pattern=["touch", "made.txt"], decision="allow")'
+    assert rule in str(second["params"]["toolCall"]["content"])
+    assert [rule in one["name"] for one in second["params"]["options"]] == [False, True, False]
+    assert _rules(harness) == ""
+    dismissed = {"outcome": {"outcome": "cancelled"}}
+    answer = dismissed if choice is None else _choosing(choice)(second["params"])
+    await editor.reply(second, answer)
+    assert await editor.result_of(prompt) == {"stopReason": "end_turn"}
+    assert (harness.worktree / "made.txt").exists() == is_made
+    assert ("made.txt" in _rules(harness)) == is_written
+
+
+async def test_a_cancel_in_the_second_step_of_a_permission_cancels_the_prompt(
+    harness: Harness, editor: Editor
+) -> None:
+    session_id, prompt, second = await _lasting(harness, editor)
+    await editor.notify("session/cancel", sessionId=session_id)
+    await editor.reply(second, {"outcome": {"outcome": "cancelled"}})
+    assert await editor.result_of(prompt) == {"stopReason": "cancelled"}
+    assert not (harness.worktree / "made.txt").exists()
+    assert _rules(harness) == ""
+    assert await editor.prompt(session_id, "And now?") == {"stopReason": "end_turn"}
 
 
 async def test_a_file_change_is_asked_for_with_its_whole_diff(

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 from trimpoint_protocol.hidden_characters import whole
+from trimpoint_protocol.lasting_rules import RULE_WORDS, TOOL_RULE, lasting_rule
 from trimpoint_protocol.lenient import Json, as_dict, as_dicts, as_list, as_text
 
 from trimpoint.acp.wire.content import AcpStruct, ToolCall, ToolContent, text_content
@@ -37,11 +38,14 @@ class PermissionRequest(AcpStruct, frozen=True, kw_only=True):
 
 
 class Option(NamedTuple):
-    """A choice, and `result`, the answer for Codex if the person makes this choice."""
+    """A choice, and `result`, the answer for Codex if the person makes this choice. `rule` is what
+    it changes for ever, empty if nothing.
+    """
 
     name: str
     kind: OptionKind
     result: Json
+    rule: str = ""
 
 
 class Permission(NamedTuple):
@@ -67,8 +71,35 @@ class Permission(NamedTuple):
 
     def answer(self, option_id: str | None) -> Json:
         """Returns the answer for the chosen option; for an unknown option, a refusal."""
+        chosen = self._chosen(option_id)
+        return chosen.result if chosen is not None else self.declined
+
+    def second_step(self, option_id: str | None) -> "Permission | None":
+        """Returns what has to be asked before the chosen option counts: one that writes a rule
+        shows it. None if it writes none.
+        """
+        chosen = self._chosen(option_id)
+        if chosen is None or not chosen.rule:
+            return None
+        said = text_content(f"{RULE_WORDS}\n{chosen.rule}")
+        call = msgspec.structs.replace(
+            self.tool_call, content=[*(self.tool_call.content or []), said]
+        )
+        once = [
+            one._replace(name="Allow this once, and write no rule")
+            for one in self.options
+            if one.kind == "allow_once"
+        ]
+        write = Option(f"Write this rule: {chosen.rule}", chosen.kind, chosen.result)
+        reject = [one for one in self.options if one.kind == "reject_once"]
+        # What changes least stands first, so that a key which is pressed twice writes nothing.
+        first = once if chosen.kind == "allow_always" else reject
+        last = [one for one in reject if one not in first]
+        return Permission(call, [*first, write, *last], self.declined, self.cancelled)
+
+    def _chosen(self, option_id: str | None) -> Option | None:
         known = {str(place): one for place, one in enumerate(self.options)}
-        return known[option_id].result if option_id in known else self.declined
+        return known.get(option_id or "")
 
 
 def command_permission(params: Json, call: ToolCall | None) -> Permission:
@@ -150,7 +181,8 @@ def tool_permission(params: Json, call: ToolCall | None) -> Permission:
     for scope in kept:
         if scope in names:
             accepted = {"action": "accept", "content": {}, "_meta": {"persist": scope}}
-            options.append(Option(names[scope], "allow_always", accepted))
+            rule = TOOL_RULE if scope == "always" else ""
+            options.append(Option(names[scope], "allow_always", accepted, rule))
     options.append(Option("Reject", "reject_once", {"action": "decline"}))
     message = as_text(params.get("message"))
     name = as_text(params.get("serverName"))
@@ -220,18 +252,17 @@ def _decision_option(decision: Any) -> Option | None:
 
 def _amendment_option(decision: Json) -> Option | None:
     """Returns a decision that Codex also applies to similar commands or to a host from now on."""
+    rule = lasting_rule(decision)
     policy = as_dict(decision.get("acceptWithExecpolicyAmendment"))
     words = " ".join(map(str, as_list(policy.get("execpolicy_amendment"))))
     if words:
-        name = f"Always allow commands starting with `{words}`"
-        return Option(name, "allow_always", {"decision": decision})
+        name = f"Always allow commands starting with `{words}` …"
+        return Option(name, "allow_always", {"decision": decision}, rule)
     network = as_dict(decision.get("applyNetworkPolicyAmendment"))
     amendment = as_dict(network.get("network_policy_amendment"))
-    return _host_option(decision, amendment) if amendment else None
-
-
-def _host_option(decision: Json, amendment: Json) -> Option:
+    if not amendment:
+        return None
     host = as_text(amendment.get("host"))
     if amendment.get("action") == "allow":
-        return Option(f"Allow {host} in future", "allow_always", {"decision": decision})
-    return Option(f"Block {host} in future", "reject_always", {"decision": decision})
+        return Option(f"Allow {host} in future …", "allow_always", {"decision": decision}, rule)
+    return Option(f"Block {host} in future …", "reject_always", {"decision": decision}, rule)

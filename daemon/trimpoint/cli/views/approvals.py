@@ -2,18 +2,18 @@
 permissions, and questions for input.
 """
 
-import json
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from rich.text import Text
 from trimpoint_protocol.hidden_characters import whole
+from trimpoint_protocol.lasting_rules import RULE_WORDS, lasting_rule
 from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.cli import keyboard
 from trimpoint.cli.connection.client import Client, Message
-from trimpoint.cli.terminal import one_line, print_line, printable, stderr_console
+from trimpoint.cli.terminal import one_line, print_line, stderr_console
 from trimpoint.cli.views.changes import counts, diff_text, place_of
 from trimpoint.cli.views.timeline_view import command_line
 from trimpoint.cli.views.whole_text import whole_lines
@@ -24,7 +24,6 @@ _APPROVALS = frozenset({"item/commandExecution/requestApproval", "item/fileChang
 _PERMISSIONS = "item/permissions/requestApproval"
 _USER_INPUT = "item/tool/requestUserInput"
 _NOT_ME = "trimpoint's command line does not answer this"
-RULE_WORDS = "From now on, in every thread and folder, Codex has this rule:"
 _CHOICES = {
     "accept": ("y", "yes"),
     "acceptForSession": ("s", "yes, for the whole session"),
@@ -104,22 +103,6 @@ async def _is_rule_wanted(rule: str) -> bool:
         return True
     print_line(Text(f"  {RULE_WORDS} {rule}", "yellow"))
     return await _choice({"y": "yes, write it", "n": "no, go back"}) == "y"
-
-
-def lasting_rule(decision: Any) -> str:
-    """Returns the rule that a decision writes, which holds until a person removes it; empty if the
-    decision writes none.
-    """
-    found = as_dict(decision)
-    rule = as_dict(found.get("acceptWithExecpolicyAmendment")).get("execpolicy_amendment")
-    if words := as_list(rule):
-        pattern = ", ".join(json.dumps(str(word), ensure_ascii=False) for word in words)
-        return printable(f'prefix_rule(pattern=[{pattern}], decision="allow")')
-    change = as_dict(found.get("applyNetworkPolicyAmendment")).get("network_policy_amendment")
-    host, action = as_dict(change).get("host"), as_dict(change).get("action")
-    if host is None:
-        return ""
-    return printable(f"network_rule(host={json.dumps(str(host))}, decision={json.dumps(action)})")
 
 
 def offered_decisions(params: Mapping[str, Any]) -> list[Any]:

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from trimpoint_protocol.lasting_rules import TOOL_RULE, lasting_rule
 from trimpoint_protocol.lenient import as_dict, as_list, as_text
 
 from trimpoint.cli.terminal import one_line
 from trimpoint.cli.views.approvals import (
     decision_menu,
-    lasting_rule,
     offered_decisions,
     permission_words,
 )
@@ -29,7 +29,6 @@ ELICITATION = "mcpServer/elicitation/request"
 ANSWERED_HERE = frozenset({COMMAND, FILE_CHANGE, PERMISSIONS, USER_INPUT, ELICITATION})
 
 _KEPT_WORDS = {"session": ("s", "yes, for the whole session"), "always": ("a", "yes, always")}
-_ALWAYS_RULE = "in Codex's configuration: this tool runs without asking, in every thread"
 _ALLOWING = ("accept", "acceptForSession")
 _UNKNOWN = "What it would do is not known in this window, so it cannot be allowed here."
 
@@ -271,7 +270,7 @@ def _consent(params: Mapping[str, Any]) -> tuple[Choice, ...]:
     for scope in as_list(persist) or [persist]:
         if scope in _KEPT_WORDS:
             key, words = _KEPT_WORDS[scope]
-            rule = _ALWAYS_RULE if scope == "always" else ""
+            rule = TOOL_RULE if scope == "always" else ""
             choices.append(Choice(key, words, {**accepted, "_meta": {"persist": scope}}, rule))
     return (*choices, Choice("n", "no", {"action": "decline"}))
 

@@ -15,8 +15,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input, Static
+from trimpoint_protocol.lasting_rules import RULE_WORDS
 
-from trimpoint.cli.views.approvals import RULE_WORDS
 from trimpoint.cli.views.whole_text import whole_lines
 from trimpoint.tui.model.deliberate import Deliberate
 from trimpoint.tui.model.filling import Filling

@@ -2,6 +2,8 @@
 model's input.
 """
 
+from typing import Any
+
 import anyio
 import pytest
 from trimpoint.testkit import hang, say
@@ -10,6 +12,7 @@ from tests.acp.editor import Editor, opened_editor
 from tests.e2e.conftest import Harness
 
 pytestmark = pytest.mark.codex
+ASK = "session/request_permission"
 
 
 async def _turns(harness: Harness, editor: Editor, session_id: str, count: int) -> None:
@@ -53,6 +56,70 @@ async def test_a_clear_takes_the_earlier_turns_from_the_model(
     assert not any(
         one.mentions("1 turn") or one.mentions("lear 1") for one in harness.model.requests
     )
+
+
+KEEP_NOTHING, KEEP_ONE, CLEAR_NOTHING = 0, 1, -1
+
+
+@pytest.mark.each_case(reason="each row is another answer")
+@pytest.mark.parametrize(
+    ("choice", "known"),
+    [
+        (KEEP_NOTHING, []), (KEEP_ONE, ["answer-3."]),
+        (CLEAR_NOTHING, ["answer-1.", "answer-2.", "answer-3."]),
+        (None, ["answer-1.", "answer-2.", "answer-3."]),
+    ],
+)  # fmt: skip
+async def test_a_clear_without_a_number_lets_the_person_choose(
+    harness: Harness, editor: Editor, choice: int | None, known: list[str]
+) -> None:
+    session_id = await editor.new_session(harness)
+    await _turns(harness, editor, session_id, 3)
+
+    def answer(params: dict[str, Any]) -> dict[str, Any]:
+        names = [one["name"] for one in params["options"]]
+        assert names == [
+            "Keep nothing", "Keep the last turn: prompt-3.",
+            "Keep the last 2 turns, from: prompt-2.", "Clear nothing",
+        ]  # fmt: skip
+        if choice is None:
+            return {"outcome": {"outcome": "cancelled"}}
+        chosen = params["options"][choice]["optionId"]
+        return {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+    editor.answer[ASK] = answer
+    after = len(editor.received)
+    told = (await editor.prompt(session_id, "/clear"))["_meta"]["trimpoint"]
+    is_cleared = choice in (KEEP_NOTHING, KEEP_ONE)
+    assert told["status"] == ("completed" if is_cleared else "skipped")
+    assert ("/clear 3 keeps the last 3 turns" in editor.said(after=after)) != is_cleared
+    assert len(editor.questions(ASK)) == 1
+    await editor.prompt(session_id, "And now?")
+    answers = [f"answer-{number}." for number in (1, 2, 3)]
+    assert [one for one in answers if harness.model.requests[-1].mentions(one)] == known
+
+
+async def test_a_cancel_while_a_clear_asks_changes_nothing(
+    harness: Harness, editor: Editor
+) -> None:
+    session_id = await editor.new_session(harness)
+    await _turns(harness, editor, session_id, 2)
+    prompt = await editor.begin_prompt(session_id, ":trim ")
+    question = await editor.until(lambda message: message.get("method") == ASK)
+    await editor.notify("session/cancel", sessionId=session_id)
+    assert (await editor.result_of(prompt))["stopReason"] == "cancelled"
+    withdrawn = await editor.until(lambda message: message.get("method") == "$/cancel_request")
+    assert withdrawn["params"] == {"requestId": question["id"]}
+    await editor.prompt(session_id, "And now?")
+    assert harness.model.requests[-1].mentions("answer-1.")
+
+
+async def test_a_clear_of_one_turn_asks_nothing(harness: Harness, editor: Editor) -> None:
+    session_id = await editor.new_session(harness)
+    await _turns(harness, editor, session_id, 1)
+    answer = await editor.prompt(session_id, "/clear")
+    assert answer["_meta"]["trimpoint"]["status"] == "completed"
+    assert editor.questions(ASK) == []
 
 
 async def test_a_compaction_has_its_arguments_and_shows_its_summary(
@@ -132,7 +199,7 @@ async def test_an_attachment_of_a_command_is_not_sent_and_the_answer_says_so(
     session_id = await editor.new_session(harness)
     await _turns(harness, editor, session_id, 2)
     link = {"type": "resource_link", "name": "a.py", "uri": "file:///a.py"}
-    await editor.prompt(session_id, "/clear", link)
+    await editor.prompt(session_id, "/clear 0", link)
     assert "were not sent" in editor.said()
     await editor.prompt(session_id, "And now?")
     assert not harness.model.requests[-1].mentions("a.py")

@@ -6,8 +6,10 @@ from typing import Any, Literal
 import msgspec
 from trimpoint_protocol.lenient import Json, as_dict
 
-from trimpoint.acp.connection.peer import Peer
+from trimpoint.acp.connection.peer import Peer, RpcError
+from trimpoint.acp.translate.permissions import Permission
 from trimpoint.acp.wire.capabilities import Capabilities
+from trimpoint.acp.wire.requests import PermissionAnswer
 from trimpoint.acp.wire.updates import Notice, SessionUpdate, Update
 
 
@@ -49,6 +51,17 @@ class Editor:
                 self._peer.notify("$/cancel_request", {"requestId": sent.id})
             raise
         return as_dict(answer)
+
+    async def choice(self, session_id: str, permission: Permission) -> str | None:
+        """Asks for a permission, and returns the id of the option that the person chooses; None if
+        the person makes no choice.
+        """
+        try:
+            raw = await self.ask("session/request_permission", permission.request(session_id))
+            outcome = msgspec.convert(raw, PermissionAnswer).outcome
+        except (RpcError, msgspec.ValidationError):
+            return None
+        return (outcome.option_id or "") if outcome.outcome == "selected" else None
 
     def elicitation_complete(self, elicitation_id: str) -> None:
         """Tells the editor that the page which it opened for an elicitation is no longer needed."""

@@ -3,15 +3,23 @@
 import asyncio
 import uuid
 
+import msgspec
 from trimpoint_protocol.lenient import Json, as_text
 
 from trimpoint.acp.connection.daemon import DaemonLink
 from trimpoint.acp.connection.editor import Editor
 from trimpoint.acp.connection.peer import RpcError
 from trimpoint.acp.sessions.prompt import Prompt
+from trimpoint.acp.translate.clear_choice import NOT_CLEARED, clear_permission, is_bare_clear
 from trimpoint.acp.wire.answers import PromptEnded, StopReason
 from trimpoint.acp.wire.content import Text
-from trimpoint.acp.wire.updates import AgentMessageChunk, Compaction, CompactionStatus
+from trimpoint.acp.wire.updates import (
+    AgentMessageChunk,
+    Compaction,
+    CompactionStatus,
+    ToolCallChanged,
+    ToolCallStarted,
+)
 
 TRIMS = frozenset({"clear", "compact", "compress"})
 _STATUS: dict[str, CompactionStatus] = {
@@ -35,15 +43,21 @@ class CommandRun:
         self._prompt = prompt
         self._is_shown = False
         self._interrupts: asyncio.Task[None] | None = None
+        self._asking: asyncio.Task[str | None] | None = None
 
     async def run(self, text: str) -> Json:
         """Runs the command, sends its outcome to the editor and returns it. `handled` of the
-        outcome is false if the text is no command.
+        outcome is false if the text is no command. A `/clear` without a number asks what stays.
 
         :raises RpcError: when the command could not be run.
         """
         self._prompt.became(self)
-        outcome = await self._link.request("commands/execute", threadId=self._thread_id, text=text)
+        wanted = await self._with_number() if is_bare_clear(text) else text
+        outcome = (
+            await self._link.request("commands/execute", threadId=self._thread_id, text=wanted)
+            if wanted is not None
+            else NOT_CLEARED
+        )
         if outcome.get("handled"):
             self._show(outcome)
         return outcome
@@ -70,11 +84,37 @@ class CommandRun:
         return True
 
     def cancel(self) -> None:
-        """Cancels a compaction. Other commands end within moments and are not cancelled."""
+        """Cancels a compaction, or the question what a clear keeps. Other commands end within
+        moments and are not cancelled.
+        """
+        if self._asking is not None:
+            self._asking.cancel()
         if self.operation_id is not None and self._interrupts is None:
             self._interrupts = asyncio.get_running_loop().create_task(
                 self._interrupt(self.operation_id)
             )
+
+    async def _with_number(self) -> str | None:
+        """Returns the `/clear` that the person wants; None if they chose nothing."""
+        found = await self._link.request("checkpoint/list", threadId=self._thread_id)
+        permission = clear_permission(found, str(uuid.uuid4()))
+        if permission is None:
+            return "/clear"
+        call = permission.tool_call
+        self._editor.update(self._session_id, ToolCallStarted(**msgspec.structs.asdict(call)))
+        self._asking = asyncio.get_running_loop().create_task(
+            self._editor.choice(self._session_id, permission)
+        )
+        if self._prompt.is_cancelled:
+            self._asking.cancel()
+        await asyncio.wait([self._asking])
+        chosen = None if self._asking.cancelled() else self._asking.result()
+        keep = {} if chosen is None else permission.answer(chosen)
+        ended = ToolCallChanged(
+            tool_call_id=call.tool_call_id, status="completed" if keep else "failed"
+        )
+        self._editor.update(self._session_id, ended)
+        return f"/clear {keep['keep'] or ''}".strip() if keep else None
 
     async def _interrupt(self, operation_id: str) -> None:
         try:

@@ -19,7 +19,7 @@ from trimpoint.acp.translate import forms
 from trimpoint.acp.translate import permissions as p
 from trimpoint.acp.translate.forms import Form
 from trimpoint.acp.translate.permissions import Permission
-from trimpoint.acp.wire.requests import ElicitationAnswer, PermissionAnswer
+from trimpoint.acp.wire.requests import ElicitationAnswer
 
 
 class Unanswerable(NamedTuple):
@@ -106,29 +106,16 @@ class Questions:
         item_id = as_text(params.get("itemId"))
         if own is not None:
             own.show(*own.translator.waiting(item_id))
-        question_at = permission
-        while (chosen := await self._choice(question_at)) is not None:
-            second = question_at.second_step(chosen)
+        asked = permission
+        while (chosen := await self._editor.choice(self._session_id, asked)) is not None:
+            second = asked.second_step(chosen)
             if second is None:
-                question.answer(question_at.answer(chosen))
+                question.answer(asked.answer(chosen))
                 if own is not None:
                     own.show(*own.translator.going_on(item_id))
                 return None
-            question_at = second
+            asked = second
         return self._settle(question, self._without_choice(permission, own), own)
-
-    async def _choice(self, permission: Permission) -> str | None:
-        """Returns the id of the option that the person chooses; None if the person makes no
-        choice.
-        """
-        try:
-            raw = await self._editor.ask(
-                "session/request_permission", permission.request(self._session_id)
-            )
-            outcome = msgspec.convert(raw, PermissionAnswer).outcome
-        except (RpcError, msgspec.ValidationError):
-            return None
-        return (outcome.option_id or "") if outcome.outcome == "selected" else None
 
     def _without_choice(self, permission: Permission, own: OwnTurn | None) -> Json:
         is_cancelled = own is not None and own.is_cancelled

@@ -15,7 +15,7 @@ from trimpoint_protocol.commands import ArchiveThread, TrimContext, UnarchiveThr
 from trimpoint_protocol.errors import Reason
 
 from tests.operations.stage import Stage, opened_stage
-from tests.threads.stage import THREAD, published
+from tests.threads.stage import THREAD, published, turn
 
 CLEAR = TrimContext(command_id="c", thread_id=THREAD, keep_last_n_turns=1)
 TURN: dict[str, Any] = {"id": "T3", "items": [], "status": "inProgress"}
@@ -177,6 +177,24 @@ async def test_what_codex_did_with_an_unanswered_change_is_read_back(
         asked = stage.codex.count("thread/turns/list")
         await stage.operations.sessions.ready(THREAD)
         assert stage.codex.count("thread/turns/list") > asked
+
+
+async def test_a_revert_that_codex_carried_out_unanswered_is_seen_behind_the_turn_that_followed() -> (
+    None
+):
+    async with opened_stage() as stage:
+        writer = await stage.thread("T1", "T2")
+
+        async def listed(_: dict[str, Any]) -> Any:
+            item = {"type": "agentMessage", "id": "answer", "text": "hello"}
+            turns = [{"id": one, "status": "completed", "items": [item]} for one in ("T3", "T1")]
+            return {"data": turns}
+
+        await late_answer(stage, "thread/revert", {"beforeTurnId": "T2"})
+        writer.record_facts(*turn("T3"))  # it was sent behind the revert
+        stage.codex.answers["thread/turns/list"] = listed
+        await stage.operations.sessions.ready(THREAD)
+        assert [one.id for one in writer.state.turns] == ["T1", "T3"]
 
 
 async def late_answer(stage: Stage, method: str, params: dict[str, Any]) -> None:

@@ -16,8 +16,7 @@ from tests.threads.stage import THREAD
 
 QUESTION = "item/fileChange/requestApproval"
 DEADLINE_S = 30.0
-# The daemon tells by the newest turn whether one was taken back: not if another one has run since.
-NEVER_SILENT = ("turn/start", "turn/interrupt", "thread/revert")
+NEVER_SILENT = ("turn/start", "turn/interrupt")
 SUMMARY = "gist"
 CHANGES_NAME = "thread/name/updated"
 # What each of the texts that the model sees belongs to: a turn, or None for what was injected.

@@ -192,14 +192,17 @@ async def _unknown_turns(
                 "thread/turns/list", {**params, "cursor": cursor} if cursor else params
             )
         )
-        for turn in as_list(page.get("data")):
+        listed, cursor = as_list(page.get("data")), page.get("nextCursor")
+        for place, turn in enumerate(listed):
             if is_reviewers(turn, state.turn_index) or is_reviewers(turn, unknown_ids):
                 continue
             if _is_where_both_meet(state, generation, turn):
-                return unknown, turn
+                older = listed[place:]
+                again = _behind_a_gap(state, older, is_whole=not cursor)
+                return [*unknown, *older[:again]], older[again] if again < len(older) else None
             unknown.append(turn)
             unknown_ids.add(str(turn["id"]))
-        limit, cursor = PAGE, page.get("nextCursor")
+        limit = PAGE
         if not cursor:
             return unknown, None
 
@@ -216,6 +219,37 @@ def _is_where_both_meet(state: ThreadState, generation: Generation, turn: Listed
     return was_compacted and _is_compaction(turn)
 
 
+def _behind_a_gap(state: ThreadState, listed: list[ListedTurn], *, is_whole: bool) -> int:
+    """Returns how many of the listed turns, the newest first, ran behind turns that Codex has no
+    more: it carried out a revert that it had not answered, and turns that it had been sent ran
+    then. `is_whole`: the list has all older turns.
+    """
+    if not state.may_have_missed:
+        return 0
+    places = [_known(state, turn) for turn in listed]
+    there = {place for place in places if place is not None}
+    if not there:
+        return 0
+    oldest, newest = min(there), max(there)
+    between = range(_first_here(state) if is_whole else oldest, newest)
+    gone = (at for at in between if at not in there and state.turns[at].status == "completed")
+    first_gone = next(gone, newest)
+    return sum(first_gone < newest and (one is None or one > first_gone) for one in places)
+
+
+def _first_here(state: ThreadState) -> int:
+    """Returns the position of the first turn that ran in the present provider thread, which no
+    inherited turn did.
+    """
+    number, elsewhere = state.generation.number, set(state.generation.turn_ids)
+    at = len(state.turns)
+    while at and state.turns[at - 1].generation == number:
+        if state.turns[at - 1].id in elsewhere:
+            break
+        at -= 1
+    return at
+
+
 def _is_compaction(turn: ListedTurn) -> bool:
     kinds = {item.get("type") for item in as_list(turn.get("items"))}
     return "contextCompaction" in kinds and "userMessage" not in kinds
@@ -230,17 +264,9 @@ def _taken_back(
     Only completed turns count, because an interrupted one may never have been stored.
     """
     met = _known(state, meeting) if meeting is not None else None
-    # Turns inherited from earlier provider threads of the origin never ran in this one.
-    elsewhere = set(state.generation.turn_ids)
-    first = 0 if met is None else met + 1
+    first = max(_first_here(state), 0 if met is None else met + 1)
     there = {_known(state, turn) for turn in missed}
-    ours = (
-        index
-        for index in range(first, len(state.turns))
-        if state.turns[index].generation == state.generation.number
-        and state.turns[index].id not in elsewhere
-    )
-    gone = (state.turns[index] for index in ours if index not in there)
+    gone = (state.turns[at] for at in range(first, len(state.turns)) if at not in there)
     return next((turn.id for turn in gone if turn.status == "completed"), None)
 
 

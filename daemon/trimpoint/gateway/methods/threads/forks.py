@@ -5,7 +5,7 @@ and in a thread that was cleared to nothing, the fork is made from the ledger: a
 gets the context as it was after the turn.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Raw
 from trimpoint_protocol.errors import Reason
@@ -28,8 +28,16 @@ from trimpoint.operations.provider.provider_threads import thread_in
 from trimpoint.operations.provider.settings import fork_as_start_params
 from trimpoint.operations.sessions import ReadySession
 from trimpoint.threads.off_loop import active_turns, off_loop
+from trimpoint.threads.writing.writer import ThreadWriter
 
 NOT_BOTH = "`beforeTurnId` cannot be combined with `lastTurnId`"  # as Codex says it
+
+
+class Forked(NamedTuple):
+    """The raw items of a fork's context, and the parent with only the turns that it inherits."""
+
+    items: list[bytes]
+    parent: ThreadState
 
 
 class Forks:
@@ -62,11 +70,9 @@ class Forks:
             raise Refusal(Reason.INVALID_PARAMS, NOT_BOTH)
         named = named_turns[0] if named_turns else None
         if named is not None and self._is_made_from_ledger(state, named):
-            return await self._from_ledger(
-                client_request, session, params, _turns_kept(state, params)
-            )
+            return await self._from_ledger(client_request, session, params)
         if named is None and self._would_report_an_interruption(state):
-            return await self._from_ledger(client_request, session, params, None)
+            return await self._from_ledger(client_request, session, params)
         turns = {
             name: self._identity.provider_turn(str(params[name]))
             for name in FORKED_AT
@@ -82,8 +88,7 @@ class Forks:
                 raise
         # Codex has no rollout of a thread without a turn, and does not know the turns that a fork
         # inherited.
-        kept = None if named is None else _turns_kept(state, params)
-        return await self._from_ledger(client_request, session, params, kept)
+        return await self._from_ledger(client_request, session, params)
 
     def _is_made_from_ledger(self, state: ThreadState, turn_id: str) -> bool:
         """Returns whether a fork at the turn is made from the ledger, because Codex does not know
@@ -111,23 +116,13 @@ class Forks:
         )
 
     async def _from_ledger(
-        self,
-        client_request: ClientRequest,
-        session: ReadySession,
-        params: dict[str, Any],
-        kept: int | None,
+        self, client_request: ClientRequest, session: ReadySession, params: dict[str, Any]
     ) -> None:
-        """Answers with a fork that has the context after the first `kept` turns, or the present
-        context if `kept` is None.
+        """Answers with a fork that has the context at the turn that the parameters name, or the
+        present context if they name none.
         """
         state = session.writer.state
-        items = await self._items(session, kept)
-        turns, pins = (
-            (len(state.turns), state.generation.pins)
-            if kept is None
-            else (kept, target_pins(state, target_after(state, kept)))
-        )
-        parent = as_it_was(state, turns, pins, now=kept is None)
+        items, parent = await self._forked(session.writer, params)
         asked = {**params, "threadId": state.id}
 
         async def opened() -> Raw:
@@ -139,15 +134,17 @@ class Forks:
         settings["excludeTurns"] = params.get("excludeTurns")
         await self._methods.adopt(client_request, settings, "forked", parent, opened)
 
-    async def _items(self, session: ReadySession, kept: int | None) -> list[bytes]:
-        """Returns the raw items of the context after the first `kept` turns.
+    async def _forked(self, writer: ThreadWriter, params: dict[str, Any]) -> Forked:
+        """Returns what a fork at the turn that the parameters name has, all as it is at one moment:
+        turns may be taken back meanwhile.
 
-        :raises Refusal: when the context begins with a sealed summary, which only Codex can read.
+        :raises Refusal: when the thread has no such turn any more, or the context begins with a
+            sealed summary, which only Codex can read.
         """
-        writer = session.writer
+        kept = _turns_kept(writer.state, params)
         if kept is None:
             await complete_context(writer, await active_turns(writer.state))
-            return await off_loop(writer.state, context_for_new_provider_thread)
+            return await off_loop(writer.state, _as_it_is)
         target = target_after(writer.state, kept)
         if target.is_sealed:
             problem = (
@@ -157,9 +154,18 @@ class Forks:
             raise Refusal(Reason.NOT_SUPPORTED, problem, "Fork it at a later turn, or as it is.")
         first = target.point.turn_index if target.point is not None else 0
         await complete_context(writer, writer.state.turns[first:kept])
-        if kept > len(writer.state.turns):
-            raise Refusal(Reason.INVALID_PARAMS, "That turn was taken back meanwhile.")
-        return await off_loop(writer.state, lambda now: target_items(now, target_after(now, kept)))
+        return await off_loop(writer.state, lambda now: _as_it_was(now, params))
+
+
+def _as_it_is(now: ThreadState) -> Forked:
+    items = context_for_new_provider_thread(now)
+    return Forked(items, as_it_was(now, len(now.turns), now.generation.pins, now=True))
+
+
+def _as_it_was(now: ThreadState, params: dict[str, Any]) -> Forked:
+    kept = _turns_kept(now, params) or 0
+    target = target_after(now, kept)
+    return Forked(target_items(now, target), as_it_was(now, kept, target_pins(now, target)))
 
 
 def ran_in_provider_thread(state: ThreadState, turn_id: str) -> bool:
@@ -189,10 +195,15 @@ def _is_fresh(state: ThreadState) -> bool:
     return not ran and not has_sealed_summary(state)
 
 
-def _turns_kept(state: ThreadState, params: dict[str, Any]) -> int:
-    last = params.get("lastTurnId")
-    return (
-        state.turn_index[str(last)] + 1
-        if last is not None
-        else state.turn_index[str(params["beforeTurnId"])]
-    )
+def _turns_kept(state: ThreadState, params: dict[str, Any]) -> int | None:
+    """Returns how many turns a fork at the named turn has, or None if the parameters name none.
+
+    :raises Refusal: when the thread has no such turn any more.
+    """
+    last, before = (params.get(name) for name in ("lastTurnId", "beforeTurnId"))
+    if last is None and before is None:
+        return None
+    at = state.turn_index.get(str(before if last is None else last))
+    if at is None:
+        raise Refusal(Reason.INVALID_PARAMS, "That turn was taken back meanwhile.")
+    return at if last is None else at + 1

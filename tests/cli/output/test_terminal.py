@@ -249,7 +249,12 @@ def test_interleaved_streams_each_keep_their_lines(view: LiveView, file: io.Stri
     ]
 
 
+EDIT = {"type": "fileChange", "id": "f", "changes": [{"path": "a.txt", "diff": ""}]}
+TOOL = {"type": "mcpToolCall", "id": "t", "server": "s", "tool": "look", "status": "failed"}
 MESSAGES: list[tuple[Message, str]] = [
+    (said("item/completed", item={**EDIT, "status": "declined"}), "  ✎ a.txt · declined"),
+    (said("item/completed", item={**EDIT, "status": "completed"}), "  ✎ a.txt"),
+    (said("item/completed", item=TOOL), "  ⚒ s/look · failed"),
     (
         said("item/completed", item={"type": "userMessage", "content": [{"type": "image"}]}),
         "❯ [image]",

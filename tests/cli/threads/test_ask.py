@@ -4,7 +4,7 @@ import json
 import signal
 
 import pytest
-from trimpoint.testkit import Usage, hang, say, throwaway_codex_home
+from trimpoint.testkit import Usage, hang, run, say, throwaway_codex_home
 
 from tests.cli.stage import CliHarness, Terminal
 
@@ -39,6 +39,43 @@ async def test_an_answer_is_printed_once_where_both_outputs_go_to_one_place(
         assert (both.code, both.out.count("answer-1.")) == (0, 1), both.out
         apart = await stage.shell("trimpoint ask prompt-2.", environment)
     assert (apart.out, apart.err.count("answer-2.")) == ("answer-2.\n", 1)
+
+
+async def test_what_nobody_was_there_to_allow_is_shown_as_declined(stage: CliHarness) -> None:
+    (stage.worktree / "a.txt").write_text("one\n")
+    change = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** End Patch"
+    patch = f"apply_patch <<'EOF'\n{change}\nEOF"
+    stage.script.then(run(patch), say("Then not."), run("touch made.txt"))
+    async with stage.daemon():
+        edit = await stage.run("ask", "-a", "untrusted", "Change it.")
+        command = await stage.run("ask", "Make it.")
+    assert (edit.code, edit.out) == (0, "Then not.\n")
+    assert f"  ✎ {stage.worktree}/a.txt · declined" in edit.err.splitlines(), edit.err
+    assert command.code == 1
+    assert "    declined" in command.err.splitlines(), command.err
+
+
+@pytest.mark.each_case(reason="each is refused for another reason")
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["/nonsense"], 2, "There is no /nonsense"),
+        (["/claer 3"], 2, "/clear"),
+        (["/clear abc"], 2, "Usage"),
+        (["/clear 1"], 2, "your first prompt begins one"),
+        (["--new", "/compact"], 2, "your first prompt begins one"),
+        (["--json", "/undo"], 2, "your first prompt begins one"),
+        (["/help"], 0, "/compact"),
+    ],
+)
+async def test_a_command_in_an_empty_folder_begins_no_thread(
+    stage: CliHarness, words: list[str], code: int, says: str
+) -> None:
+    async with stage.daemon():
+        done = await stage.run("ask", *words)
+        threads = (await stage.run("threads", "--json")).json()["threads"]
+    assert (done.code, threads) == (code, []), done.err
+    assert says in done.out
 
 
 async def test_settings_hold_from_the_turn_on_in_which_they_were_given(stage: CliHarness) -> None:

@@ -53,22 +53,27 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int:
     thread = await chosen_thread(client, arguments, changes=True)
-    if arguments.json:
-        answer = await _answered(client, thread.id, text)
-        print_json({"threadId": thread.id, **answer})
-        return _ending(msgspec.convert(answer, CommandOutcome))[2]
-    print_thread(thread, arguments)
-    return await carry_out(client, thread.id, text)
+    if not arguments.json:
+        print_thread(thread, arguments)
+    return await carry_out(client, thread.id, text, as_json=arguments.json)
 
 
-async def carry_out(client: Client, thread_id: str, text: str) -> Exit:
+async def carry_out(
+    client: Client, thread_id: str | None, text: str, *, as_json: bool = False
+) -> Exit:
     """Runs a slash command, shows its outcome, and returns the exit code that it has.
 
     A `/clear` without a number asks a person who can answer how many turns stay.
 
+    :param thread_id: None if there is no thread; the daemon refuses what needs one.
+
     :raises UsageError: when the person chose nothing.
     """
-    if parse(text) == Clear() and keyboard.is_there():
+    if as_json:
+        answer = await _answered(client, thread_id, text)
+        print_json({"threadId": thread_id, **answer})
+        return _ending(msgspec.convert(answer, CommandOutcome))[2]
+    if thread_id is not None and parse(text) == Clear() and keyboard.is_there():
         text = f"/{Clear.command} {await _turns_to_keep(client, thread_id) or ''}".strip()
     async with _progress(client, text) as spinner:
         answer = await _answered(client, thread_id, text, spinner)
@@ -91,12 +96,12 @@ async def _turns_to_keep(client: Client, thread_id: str) -> int:
 
 
 async def _answered(
-    client: Client, thread_id: str, text: str, spinner: Spinner | None = None
+    client: Client, thread_id: str | None, text: str, spinner: Spinner | None = None
 ) -> dict[str, Any]:
     """Sends a command and returns the daemon's answer. Ctrl-C cancels a compaction whose summary
     the model is still writing, and prints the outcome.
     """
-    if isinstance(parse(text), Compact):
+    if thread_id is not None and isinstance(parse(text), Compact):
         with suppress(RemoteError):  # the command itself is told why
             await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
     begun = client.begin("commands/execute", threadId=thread_id, text=text)
@@ -111,7 +116,7 @@ async def _answered(
         raise
 
 
-async def _cancelled(client: Client, thread_id: str, begun: PendingAnswer) -> str:
+async def _cancelled(client: Client, thread_id: str | None, begun: PendingAnswer) -> str:
     """Interrupts a command after Ctrl-C and returns its outcome as a sentence."""
     with anyio.move_on_after(_CANCEL_DEADLINE_S):
         try:

@@ -20,6 +20,7 @@ from trimpoint.cli.views.timeline_view import (
     command_line,
     display_title,
     divider,
+    ending_words,
     summary_panel,
     with_glyph,
 )
@@ -197,7 +198,10 @@ class LiveView:
             command_line(item) if item.get("command") else display_title(activity_title(kind, item))
         )
         self.end_line()
-        self._console.print(Text.assemble((f"  {glyph} ", style), (words, "dim")))
+        line = Text.assemble((f"  {glyph} ", style), (words, "dim"))
+        if ended := ending_words(item):
+            line.append(" · ", "dim").append_text(ended)
+        self._console.print(line)
 
     def _show_command_end(self, item: dict[str, Any]) -> None:
         if item.get("id") not in self._streamed and (output := item.get("aggregatedOutput")):

@@ -224,13 +224,14 @@ def _outcome(entry: TimelineActivity) -> Text | None:
     detail = as_dict(entry.detail)
     took_ms = detail.get("durationMs")
     took = duration(took_ms / 1000) if isinstance(took_ms, int) and took_ms >= _LONG_MS else ""
-    ended = _ending(detail)
+    ended = ending_words(detail)
     if not ended:
         return Text(took, "dim") if took else None
     return ended.append(f" · {took}", "dim") if took else ended
 
 
-def _ending(detail: Mapping[str, Any]) -> Text:
+def ending_words(detail: Mapping[str, Any]) -> Text:
+    """Returns how a Codex item ended; empty if it succeeded."""
     status, code = detail.get("status"), detail.get("exitCode")
     if status == "declined":
         return Text("declined", "yellow")

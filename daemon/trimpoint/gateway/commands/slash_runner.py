@@ -114,7 +114,10 @@ class SlashRunner:
             case Help(name):
                 return outcome(Help.command, help_text(name))
             case _ if thread_id is None:
-                problem = f"/{parsed.command} needs a thread to act on; give its threadId."
+                problem = (
+                    f"/{parsed.command} needs a thread, and there is none yet: your first prompt "
+                    "begins one. A program names it by threadId."
+                )
                 return failed_outcome(parsed.command, Reason.USAGE, problem)
             case Change():
                 ids = CommandIds(thread_id, command_id or new_uuid7())

@@ -88,7 +88,10 @@ def _image(path: str) -> dict[str, str]:
 
 async def _ask(arguments: argparse.Namespace, given: list[dict[str, str]], client: Client) -> int:
     await check_login(client)
-    opened = await _open(arguments, client)
+    thread = None if arguments.new or arguments.cwd else await _continued(arguments, client)
+    if thread is None and is_command(given):  # no thread is begun for it
+        return await carry_out(client, None, given[0]["text"], as_json=arguments.json)
+    opened = await _open(arguments, client, thread)
     if not arguments.json:
         print_line(Text(_heading(opened, arguments), "dim"))
     if not arguments.json and is_command(given):
@@ -118,8 +121,9 @@ def is_command(given: list[dict[str, str]]) -> bool:
     return len(given) == 1 and not isinstance(parse(given[0]["text"]), NotACommand)
 
 
-async def _open(arguments: argparse.Namespace, client: Client) -> _Opened:
-    thread = None if arguments.new or arguments.cwd else await _continued(arguments, client)
+async def _open(
+    arguments: argparse.Namespace, client: Client, thread: KnownThread | None
+) -> _Opened:
     if thread is None:
         params = {"cwd": folder(arguments.cwd), **_start_settings(arguments)}
         answer = await client.request("thread/start", **params)

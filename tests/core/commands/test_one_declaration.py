@@ -24,6 +24,8 @@ QUOTED = re.compile(rf"[\"|]({NAMES})[\"|]")
 HINT = "names the command that helps on, for `CommandHint`"
 FACE = "a face says what to type there"
 MAY_NAME = {
+    "acp/sessions/command_run.py": "types the command for what was chosen to stay",
+    "acp/translate/clear_choice.py": FACE,
     "acp/translate/endings.py": FACE,
     "cli/parsing/machine_arguments.py": "the help of the demo says what it shows",
     "core/decide/auto_compaction.py": HINT,
@@ -34,6 +36,7 @@ MAY_NAME = {
     "core/decide/undoing.py": HINT,
     "core/model/decision.py": HINT,
     "core/views/advice.py": HINT,
+    "core/views/outcome_text.py": HINT,
     "core/views/pins_view.py": HINT,
     "core/views/trim_outcome.py": "names the trim that was undone, and the command that undoes one",
     "demo/script.py": "types commands",

@@ -98,7 +98,7 @@ def test_turns_that_the_model_sees_are_kept(thread: Conversation, keep: int) -> 
 
 
 def test_more_turns_than_there_are_is_the_old_refusal(thread: Conversation) -> None:
-    said = thread.when(trim(5)).rejected(Reason.NOTHING_TO_TRIM).message
+    said = thread.when(trim(5)).rejected(Reason.NOTHING_TO_TRIM).said
     assert said == "Nothing to trim: the agent's context holds 5 turns and 5 would be kept."
 
 
@@ -136,7 +136,7 @@ def test_a_clear_of_a_turn_in_which_codex_only_compacted_is_no_clear() -> None:
     thread.turn()
     thread.clear(2)
     assert thread.state.active_turn_count == 2
-    said = thread.when(trim(1)).rejected(Reason.NOTHING_TO_TRIM).message
+    said = thread.when(trim(1)).rejected(Reason.NOTHING_TO_TRIM).said
     assert said.endswith("the model is shown nothing of the turns that would be pruned.")
     thread.turn()
     thread.clear(1)

@@ -76,7 +76,7 @@ def test_the_minimum_is_configured() -> None:
 @pytest.mark.parametrize("policy", [Policy(), Policy(min_messages=0)])
 def test_an_empty_context_is_never_compacted(policy: Policy) -> None:
     thread = started(policy=policy)
-    message = thread.when(compact(force=True)).rejected(Reason.NOT_ENOUGH_MESSAGES).message
+    message = thread.when(compact(force=True)).rejected(Reason.NOT_ENOUGH_MESSAGES).said
     assert message == "Nothing to compact: the agent's context holds 0 messages."
 
 

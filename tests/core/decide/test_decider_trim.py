@@ -60,19 +60,19 @@ def test_zero_is_the_same_as_no_number() -> None:
 def test_keeping_as_many_turns_as_there_are_is_skipped_and_says_so(keep: int) -> None:
     rejected = started(turns=2).when(trim(keep)).rejected(Reason.NOTHING_TO_TRIM)
     assert (
-        rejected.message
+        rejected.said
         == f"Nothing to trim: the agent's context holds 2 turns and {keep} would be kept."
     )
     assert rejected.block is None
 
 
 def test_the_message_about_one_turn_is_in_the_singular() -> None:
-    message = started(turns=1).when(trim(5)).rejected(Reason.NOTHING_TO_TRIM).message
+    message = started(turns=1).when(trim(5)).rejected(Reason.NOTHING_TO_TRIM).said
     assert message == "Nothing to trim: the agent's context holds 1 turn and 5 would be kept."
 
 
 def test_an_empty_context_has_nothing_to_trim() -> None:
-    message = started().when(trim()).rejected(Reason.NOTHING_TO_TRIM).message
+    message = started().when(trim()).rejected(Reason.NOTHING_TO_TRIM).said
     assert message == "Nothing to trim: the agent's context holds no turns."
 
 

@@ -124,7 +124,7 @@ def test_again_takes_back_the_one_before() -> None:
     assert shown(thread.state) == said(1, 2, 3)
     assert (
         refusal(thread, Reason.NOTHING_TO_UNDO)
-        == "Nothing to undo: no trim is in effect on this thread."
+        == "Nothing to undo: no trim is in effect on this thread. /revert N goes back to after turn N."
     )
 
 

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 import trimpoint.core
 from trimpoint.core.commands.parsing import NotACommand, parse
+from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import SUB_AGENT
+from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.spelling import Spelling, spelled
+from trimpoint.core.views.outcome_text import ways_on
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
@@ -25,6 +28,18 @@ from tests.core.given import Conversation, client, started
         (client(wire.PinContext, turns=[9]), Reason.TURN_NOT_FOUND, "/timeline"),
         (client(wire.UnpinContext, pins=["9"]), Reason.ENTRY_NOT_FOUND, "/pins"),
         (client(wire.CompactContext), Reason.NOT_ENOUGH_MESSAGES, "/compact --force"),
+        (
+            client(wire.CompactContext, keep_last_n_turns=2, force=True),
+            Reason.NOTHING_TO_TRIM, "/compact",
+        ),
+        (client(wire.TrimContext, keep_last_n_turns=5), Reason.NOTHING_TO_TRIM, "/clear 0"),
+        (client(wire.DiscardContext, target_tokens=90_000), Reason.NOTHING_TO_TRIM, "/compress N"),
+        (client(wire.UndoTrim), Reason.NOTHING_TO_UNDO, "/revert N"),
+        (client(wire.RevertToCheckpoint, undo=True), Reason.NOTHING_TO_REVERT, "/undo"),
+        (
+            client(wire.RevertToCheckpoint, turn_count=2, scope="context"),
+            Reason.NOTHING_TO_REVERT, "/timeline",
+        ),
     ],
 )  # fmt: skip
 def test_a_refusal_of_what_was_typed_names_the_way_on(
@@ -36,6 +51,23 @@ def test_a_refusal_of_what_was_typed_names_the_way_on(
     assert way_on in [hint.command for hint in rejected.hints]
 
 
+@pytest.mark.parametrize(
+    ("command", "reason", "ways_on"),
+    [
+        (client(wire.CompactContext), Reason.NOT_ENOUGH_MESSAGES, ["/context", "/undo"]),
+        (client(wire.TrimContext), Reason.NOTHING_TO_TRIM, ["/context", "/undo"]),
+        (client(wire.UnpinContext), Reason.NOTHING_TO_UNDO, ["/pin N", "/pin sentence"]),
+    ],
+)  # fmt: skip
+def test_an_empty_context_says_what_to_do_instead(
+    command: wire.AnyClientCommand, reason: Reason, ways_on: list[str]
+) -> None:
+    thread = started(turns=2)
+    thread.clear()
+    hints = thread.when(command).rejected(reason).hints
+    assert [hint.command for hint in hints] == ways_on
+
+
 def test_an_archived_thread_names_the_command_that_brings_it_back() -> None:
     thread: Conversation = started()
     thread.do(client(wire.ArchiveThread))
@@ -44,7 +76,7 @@ def test_an_archived_thread_names_the_command_that_brings_it_back() -> None:
     assert spelled(hint.command, Spelling.SHELL) == "trimpoint threads unarchive thread-1"
 
 
-NOTHING = "there is nothing to act on, and nothing to be done about it"
+NOTHING = "there is nothing to act on, and a program or a window asked, not a typed command"
 SAID = "the sentence itself says what to do, or when"
 PROGRAM = "only a program can make the mistake, and its author reads the sentence"
 NOT_ASKED = "the daemon itself asked, and no person reads it as an answer"
@@ -60,12 +92,9 @@ WITHOUT_A_COMMAND = {
     ("discarding", "_named", "ENTRY_PROTECTED"): SAID,
     ("discarding", "_unknown_entries", "ENTRY_NOT_FOUND"): SAID,
     ("discarding", "_unknown_entries", "ALREADY_DISCARDED"): NOTHING,
-    ("discarding", "nothing_to_discard", "NOTHING_TO_TRIM"): NOTHING,
     ("overflow", "recover_from_overflow", "NOT_SUPPORTED"): NOT_ASKED,
     ("overflow", "complete_recovery", "INTERNAL"): NOT_ASKED,
-    ("pinning", "unpin", "NOTHING_TO_UNDO"): NOTHING,
     ("pinning", "_new_pins", "USAGE"): SAID,
-    ("pinning", "_places", "TURN_NOT_FOUND"): NOTHING,
     ("queueing", "queue_prompt", "USAGE"): SAID,
     ("queueing", "reorder_queue", "INVALID_PARAMS"): PROGRAM,
     ("queueing", "release_queue", "USAGE"): NOTHING,
@@ -74,18 +103,13 @@ WITHOUT_A_COMMAND = {
     ("queueing", "_refuse_input", "INVALID_PARAMS"): SAID,
     ("queueing", "_refuse_input", "USAGE"): SAID,
     ("reverting", "revert_to_checkpoint", "USAGE"): PROGRAM,
-    ("reverting", "revert_to_checkpoint", "NOTHING_TO_REVERT"): NOTHING,
     ("reverting", "_turns_kept", "NOTHING_TO_REVERT"): NOTHING,
-    ("reverting", "_undo", "NOTHING_TO_REVERT"): NOTHING,
     ("reverting", "complete_revert", "INTERNAL"): NOT_ASKED,
     ("reverting", "roll_back_turns", "NOT_SUPPORTED"): PROGRAM,
     ("revisions", "resolve_range", "CHECKPOINT_NOT_FOUND"): NOTHING,
     ("revisions", "_safety", "CHECKPOINT_NOT_FOUND"): NOTHING,
     ("revisions", "_beginning", "CHECKPOINT_NOT_FOUND"): NOTHING,
     ("revisions", "_revision", "CHECKPOINT_NOT_FOUND"): SAID,
-    ("trimming", "trim", "NOTHING_TO_TRIM"): NOTHING,
-    ("trimming", "compact", "NOT_ENOUGH_MESSAGES"): NOTHING,
-    ("trimming", "compact", "NOTHING_TO_TRIM"): NOTHING,
     ("trimming", "complete_compaction", "INTERNAL"): NOT_ASKED,
     ("trimming", "complete_compaction", "COMPACTION_FAILED"): SAID,
     ("undoing", "undo_trim", "NOTHING_TO_UNDO"): PROGRAM,
@@ -144,3 +168,16 @@ def test_a_busy_thread_says_what_to_do_about_it(
     thread = started(turns=2)
     thread.report(blocked)
     assert thread.when(client(wire.TrimContext)).rejected(reason).message.endswith(way_on)
+
+
+@pytest.mark.parametrize(
+    ("reason", "ways"),
+    [(Reason.COMPACTION_FAILED, ["/compact", "/compress", "/clear N"]), (Reason.NOT_SMALLER, [])],
+)
+def test_a_compaction_that_failed_says_what_makes_room(reason: Reason, ways: list[str]) -> None:
+    thread = started(turns=3)
+    operation_id = thread.begin_compaction()
+    assert thread.state.operation is not None
+    assert ways_on(thread.state.operation) == ()
+    thread.do(internal.AdvanceOperation(operation_id, Phase.FAILED, "It failed.", reason=reason))
+    assert [one.command for one in ways_on(thread.state.operation)] == ways

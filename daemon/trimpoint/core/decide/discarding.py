@@ -315,7 +315,11 @@ def nothing_to_discard(plan: CompressionPlan) -> Rejected:
     holds = f"the conversation takes about {plan.total_tokens:,} tokens of the context"
     if plan.is_enough:
         target = f"no more than the target of {plan.target_tokens:,}"
-        return Rejected(Reason.NOTHING_TO_TRIM, f"Nothing to discard: {holds}, {target}.")
+        return Rejected(
+            Reason.NOTHING_TO_TRIM,
+            f"Nothing to discard: {holds}, {target}.",
+            hints=(CommandHint("/compress N", "takes N tokens as the target"), *MAKE_ROOM),
+        )
     alone = "but none of it may be discarded alone"
     return Rejected(
         Reason.NOTHING_TO_TRIM, f"Nothing to discard: {holds}, {alone}.", hints=MAKE_ROOM

@@ -36,6 +36,7 @@ MAX_NOTE_CHARS = 2_000
 # An entry of the history or of the context, with or without its thread.
 _ENTRY_ID = re.compile(r"([0-9a-f-]{4,36}:)?[hm][0-9]+\.[0-9]+")
 _LISTED = (CommandHint("/pins", "lists them"),)
+_TO_PIN = (CommandHint("/pin N", "pins turn N"), CommandHint("/pin sentence", "pins a sentence"))
 _ROOM = (CommandHint("/unpin", "makes room"),)
 
 
@@ -62,7 +63,9 @@ def unpin(state: ThreadState, command: wire.UnpinContext, stamp: Stamp) -> Decis
     """
     standing = standing_pins(state)
     if not standing:
-        return Rejected(Reason.NOTHING_TO_UNDO, "Nothing to unpin: nothing is pinned.")
+        return Rejected(
+            Reason.NOTHING_TO_UNDO, "Nothing to unpin: nothing is pinned.", hints=_TO_PIN
+        )
     gone: list[Pin] = []
     for name in command.pins or [max(standing, key=lambda one: one.created_at_ms).id]:
         found = _named(standing, name)
@@ -106,7 +109,9 @@ def _places(state: ThreadState, turns: list[str | int] | None) -> list[int] | Re
     named.
     """
     if not state.turns:
-        return Rejected(Reason.TURN_NOT_FOUND, "The thread has no turn that could be pinned.")
+        return Rejected(
+            Reason.TURN_NOT_FOUND, "The thread has no turn that could be pinned.", hints=_TO_PIN
+        )
     places: list[int] = []
     for named in turns or [len(state.turns)]:
         place = named - 1 if isinstance(named, int) else state.turn_index.get(named, -1)

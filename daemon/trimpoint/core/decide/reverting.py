@@ -93,6 +93,7 @@ def revert_to_checkpoint(
             return Rejected(
                 Reason.NOTHING_TO_REVERT,
                 "Nothing to revert: the context is already the one of that turn.",
+                hints=LISTED,
             )
         return _requested(state, kept, command, stamp, None)
     checkpoint = checkpoint_after(state, kept)
@@ -168,7 +169,11 @@ def _requested(
 def _undo(state: ThreadState, command: wire.RevertToCheckpoint, stamp: Stamp) -> Decision:
     past = state.undo_state
     if past is None:
-        return Rejected(Reason.NOTHING_TO_REVERT, "There is no revert that could be undone.")
+        return Rejected(
+            Reason.NOTHING_TO_REVERT,
+            "There is no revert that could be undone.",
+            hints=(CommandHint("/undo", "takes the last trim back"),),
+        )
     with_files = command.scope == FILES and bool(past.commit)
     scope, files = (FILES, (past.repository, past.commit)) if with_files else ("context", ("", ""))
     requested = ev.RevertRequested(stamp.id, None, scope, True, command.force, *files)

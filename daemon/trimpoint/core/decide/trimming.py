@@ -48,6 +48,8 @@ _ALL_THE_SAME = (
     CommandHint("/compact --force", "summarizes it all the same"),
     CommandHint("/clear", "drops it"),
 )
+_SHOWN = CommandHint("/context", "shows what the context holds")
+_UNDONE = CommandHint("/undo", "takes the last trim back")
 SMALL_SUMMARY_TOKENS = 200
 """A summary of at most this many tokens is always accepted, because it costs very little."""
 
@@ -57,7 +59,7 @@ def trim(state: ThreadState, command: wire.TrimContext, stamp: Stamp) -> Decisio
     keep = command.keep_last_n_turns or 0
     plan = plan_trim(state, keep)
     if plan is None:
-        return Rejected(Reason.NOTHING_TO_TRIM, _nothing_to_trim(state, keep))
+        return _nothing_to_trim(state, keep, CommandHint("/clear 0", "keeps none"))
     if not command.force and (refusal := larger_again(state, keep, f"/clear {keep}")) is not None:
         return refusal
     trigger, summary = command.trigger or "clear", _unless_blank(command.summary)
@@ -65,16 +67,21 @@ def trim(state: ThreadState, command: wire.TrimContext, stamp: Stamp) -> Decisio
     return Accepted((ev.OperationStarted(stamp.id, "clear"), *trimmed), stamp.id)
 
 
-def _nothing_to_trim(state: ThreadState, keep: int) -> str:
-    count = state.active_turn_count
+def _nothing_to_trim(state: ThreadState, keep: int, keep_none: CommandHint) -> Rejected:
+    count, hints = state.active_turn_count, _where_empty(state)
     if count == 0:
-        return "Nothing to trim: the agent's context holds no turns."
-    if count > keep:
-        return "Nothing to trim: the model is shown nothing of the turns that would be pruned."
-    return (
-        f"Nothing to trim: the agent's context holds {counted(count, 'turn')} and {keep} would be "
-        "kept."
-    )
+        said = "the agent's context holds no turns"
+    elif count > keep:
+        said = "the model is shown nothing of the turns that would be pruned"
+    else:
+        said = f"the agent's context holds {counted(count, 'turn')} and {keep} would be kept"
+        hints = (keep_none, _SHOWN)
+    return Rejected(Reason.NOTHING_TO_TRIM, f"Nothing to trim: {said}.", hints=hints)
+
+
+def _where_empty(state: ThreadState) -> tuple[CommandHint, ...]:
+    """Returns the ways on where there is nothing to take out of the context."""
+    return (_SHOWN, _UNDONE) if state.boundaries else (_SHOWN,)
 
 
 def _unless_blank(text: str | None) -> str | None:
@@ -129,12 +136,14 @@ def compact(
     count = active_message_count(state)
     holds = f"the agent's context holds {counted(count, 'message')}"
     if count == 0 and not state.active_injected:
-        return Rejected(Reason.NOT_ENOUGH_MESSAGES, f"Nothing to compact: {holds}.")
+        return Rejected(
+            Reason.NOT_ENOUGH_MESSAGES, f"Nothing to compact: {holds}.", hints=_where_empty(state)
+        )
     if count < policy.min_messages and not command.force and not _is_filling(state, policy):
         few = f"Not enough to compact: {holds}, fewer than {policy.min_messages}."
         return Rejected(Reason.NOT_ENOUGH_MESSAGES, few, hints=_ALL_THE_SAME)
     if keep and plan_trim(state, keep) is None:
-        return Rejected(Reason.NOTHING_TO_TRIM, _nothing_to_trim(state, keep))
+        return _nothing_to_trim(state, keep, CommandHint("/compact", "summarizes all of it"))
     if (
         not command.force
         and (refusal := larger_again(state, keep, f"/compact --keep {keep}")) is not None

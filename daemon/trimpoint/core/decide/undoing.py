@@ -82,7 +82,9 @@ def undoable(state: ThreadState) -> tuple[Boundary, ThreadState] | Rejected:
     boundary = newest_boundary(state)
     if boundary is None:
         return Rejected(
-            Reason.NOTHING_TO_UNDO, "Nothing to undo: no trim is in effect on this thread."
+            Reason.NOTHING_TO_UNDO,
+            "Nothing to undo: no trim is in effect on this thread.",
+            hints=(CommandHint("/revert N", "goes back to after turn N"),),
         )
     if boundary.generation == 1:
         made = "It was made in the thread that this one was forked from; undo it there."

@@ -1,11 +1,19 @@
 """Words the outcome of a command from its parts, for the place where a person reads it."""
 
+from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.hints import CommandHint
 from trimpoint_protocol.methods import CommandOutcome
 
+from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.spelling import Spelling, hint_text, undo_text
 from trimpoint.core.model.state import Operation
 from trimpoint.core.views.trim_outcome import tokens_text
 
+_AFTER_A_FAILED_SUMMARY = (
+    CommandHint("/compact", "tries again"),
+    CommandHint("/compress", "takes old output out, without the model"),
+    CommandHint("/clear N", "keeps the last N turns, without a summary"),
+)
 NOTHING_CHANGED = "Nothing was changed."
 
 
@@ -27,6 +35,15 @@ def done_text(outcome: CommandOutcome, spelling: Spelling) -> str:
     )
     between = "\n" if "\n" in outcome.said else " "
     return between.join(filter(None, (outcome.said, " ".join(filter(None, after)))))
+
+
+def ways_on(operation: Operation) -> tuple[CommandHint, ...]:
+    """Returns what makes room where a compaction has failed. Of a summary that was no smaller the
+    message says it.
+    """
+    has_failed = operation.kind == "compact" and operation.phase is Phase.FAILED
+    is_said = operation.reason == Reason.NOT_SMALLER
+    return _AFTER_A_FAILED_SUMMARY if has_failed and not is_said else ()
 
 
 def operation_said(operation: Operation) -> str:

@@ -31,7 +31,7 @@ from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import ModelCall, model_in
 from trimpoint.core.views.compression_text import RefusedCompression, rehearsed, remaining_text
-from trimpoint.core.views.outcome_text import operation_said
+from trimpoint.core.views.outcome_text import operation_said, ways_on
 from trimpoint.core.views.pins_view import pin_names, pins_weight
 from trimpoint.core.views.trim_outcome import (
     Planned,
@@ -281,6 +281,7 @@ class SlashRunner:
             status,
             operation_id=operation_id,
             reason=None if status == "completed" else operation.reason or None,
+            hints=[*ways_on(operation)],
             sequence=writer.state.sequence,
             **trim_point_members(writer.state, operation),
             **(revert_members(operation) if status == "completed" else {}),

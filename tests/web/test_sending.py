@@ -152,3 +152,27 @@ async def test_clear_without_a_number_asks_how_much_is_to_stay(stage: Stage) -> 
     await stage.turns("three?|plum-3.")
     assert "apple-1." not in stage.model_input()
     assert "pear-2." in stage.model_input()
+
+
+async def test_menus_and_panels_of_a_page_without_a_connection_come_when_it_is_there(
+    stage: Stage,
+) -> None:
+    (stage.house.worktree / "app.py").touch()
+    await stage.page.add_init_script(f"({CUT})()")
+    await stage.thread()
+    await stage.page.reload()
+    await stage.turns("one?|apple-1.")
+    for typed, option in (("/", "/undo"), ("Read @app", "app.py")):
+        await stage.page.evaluate("window.offline = true; window.cut();")
+        await stage.page.get_by_text("The daemon cannot be reached").wait_for()
+        await box(stage).fill(typed)
+        await stage.page.keyboard.press("Alt+Digit3")
+        await stage.page.evaluate("""() => {
+            window.offline = false;
+            window.dispatchEvent(new Event("online"));
+        }""")
+        await stage.page.get_by_role("option", name=option).first.wait_for()
+        await stage.page.locator(".panel .segment").first.wait_for()
+        await stage.page.keyboard.press("Alt+Digit3")
+        await box(stage).fill("")
+    stage.page.faults.clear()

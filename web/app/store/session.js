@@ -54,6 +54,37 @@ export class Session {
     }
 
     /**
+     * Asks for what changes nothing. It waits for a connection, and asks again where one was lost before the answer.
+     * @param {string} method
+     * @param {object} [params]
+     * @returns {Promise<any>}
+     */
+    async read(method, params = {}) {
+        for (;;) {
+            await this._opened();
+            try {
+                return await this.request(method, params);
+            } catch (error) {
+                if (!(error instanceof Disconnected)) {
+                    throw error;
+                }
+            }
+        }
+    }
+
+    /** Waits until there is a connection. */
+    _opened() {
+        return new Promise((resolve) => {
+            const stop = this.state.subscribe((state) => {
+                if (state === "open") {
+                    resolve(null);
+                    queueMicrotask(() => stop());
+                }
+            });
+        });
+    }
+
+    /**
      * @param {string | number} id
      * @param {object} result
      */

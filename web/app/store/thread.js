@@ -80,9 +80,8 @@ export class Thread {
             this.problem.value = /** @type {Error} */ (error).message;
             return;
         }
-        if (this.isBusy) {
-            await this.join();
-        } else {
+        const hasJoined = this.isBusy && await this.join().then(() => true, () => false);
+        if (!hasJoined) {
             setTimeout(() => this._joinIfStillOpen(), JOIN_AFTER_MS);
         }
     }

@@ -23,7 +23,7 @@ export function Checkpoints({ app, thread }) {
     thread.version.value;
     useEffect(() => {
         if (!isBusy) {
-            app.session.request("checkpoint/list", { threadId: thread.id }).then(setList, (error) => setProblem(error.message));
+            app.session.read("checkpoint/list", { threadId: thread.id }).then(setList, (error) => setProblem(error.message));
         }
     }, [thread, turns, isBusy]);
     return html`
@@ -57,7 +57,7 @@ function Checkpoint({ app, thread, one, revert }) {
             return;
         }
         try {
-            setDiff(await app.session.request("checkpoint/diff", { threadId: thread.id, newer: String(one.number) }));
+            setDiff(await app.session.read("checkpoint/diff", { threadId: thread.id, newer: String(one.number) }));
         } catch (error) {
             setDiff(/** @type {Error} */ (error).message);
         }

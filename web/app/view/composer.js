@@ -247,7 +247,7 @@ function useMenu(app, text, setText, box) {
             setAnswer({ text: "", commands: [] });
             return () => {};
         }
-        app.session.request("commands/complete", { text: text.trim() }).then(
+        app.session.read("commands/complete", { text: text.trim() }).then(
             ({ commands }) => {
                 if (isCurrent) {
                     setAnswer({ text, commands });

@@ -104,13 +104,13 @@ export function ContextPanel({ app, thread }) {
  */
 async function contentOf(app, threadId) {
     try {
-        return inspected(await app.session.request("context/inspect", { threadId }));
+        return inspected(await app.session.read("context/inspect", { threadId }));
     } catch (error) {
         if (!(error instanceof Refusal) || error.blocker) {
             throw error;
         }
     }
-    const list = await app.session.request("context/messages/list", { threadId });
+    const list = await app.session.read("context/messages/list", { threadId });
     const parts = list.messages.map((/** @type {ContextMessage} */ one) => ({
         key: one.shortId, unit: one.shortId, kind: one.kind, preview: one.preview, tokens: one.estTokens, entryIds: one.entryIds, stays: one.protected,
     }));

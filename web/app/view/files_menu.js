@@ -25,7 +25,7 @@ export function useFiles(app, thread, text, setText, box) {
         let isCurrent = true;
         setChosen(0);
         if (word.length > 1 && folder) {
-            app.session.request("fuzzyFileSearch", { query: word.slice(1), roots: [folder], cancellationToken: "page" }).then(
+            app.session.read("fuzzyFileSearch", { query: word.slice(1), roots: [folder], cancellationToken: "page" }).then(
                 (answer) => isCurrent && setFound({ word, paths: pathsOf(answer) }),
                 () => {},
             );

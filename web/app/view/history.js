@@ -64,7 +64,7 @@ function useSearch(app, asked) {
         let isWanted = true;
         const ask = async () => {
             try {
-                const answer = asked.query ? await app.session.request("history/search", { ...asked, limit: PAGE }) : null;
+                const answer = asked.query ? await app.session.read("history/search", { ...asked, limit: PAGE }) : null;
                 if (isWanted) {
                     setFound(answer);
                     setProblem("");
@@ -83,7 +83,7 @@ function useSearch(app, asked) {
         };
     }, [key]);
     const more = async () => {
-        const next = await app.attempt(() => app.session.request("history/search", { ...asked, limit: PAGE, cursor: found?.nextCursor }));
+        const next = await app.attempt(() => app.session.read("history/search", { ...asked, limit: PAGE, cursor: found?.nextCursor }));
         if (next) {
             setFound((before) => (before === found ? { ...next, hits: [...(before?.hits ?? []), ...next.hits] } : before));
         }

@@ -80,7 +80,7 @@ async function whyNot(app, path) {
         return "Type the whole path of a folder, from / on.";
     }
     try {
-        const { isDirectory } = await app.session.request("fs/getMetadata", { path });
+        const { isDirectory } = await app.session.read("fs/getMetadata", { path });
         return isDirectory ? "" : `${path} is no folder.`;
     } catch {
         return `There is no folder ${path} on the machine where trimpoint runs.`;
@@ -98,7 +98,7 @@ function useFolders(app, typed) {
     useEffect(() => {
         const ask = async () => {
             try {
-                const { entries } = await app.session.request("fs/readDirectory", { path: parent });
+                const { entries } = await app.session.read("fs/readDirectory", { path: parent });
                 const names = entries.filter((/** @type {any} */ one) => one.isDirectory && !one.fileName.startsWith("."));
                 setFolders(names.map((/** @type {any} */ one) => parent + one.fileName).toSorted());
             } catch {

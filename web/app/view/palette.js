@@ -16,7 +16,7 @@ export function Palette({ app, close }) {
     const [chosen, setChosen] = useState(0);
     const [commands, setCommands] = useState(/** @type {CommandInfo[]} */ ([]));
     useEffect(() => {
-        app.attempt(() => app.session.request("commands/list")).then((answer) => setCommands(answer?.commands ?? []));
+        app.attempt(() => app.session.read("commands/list")).then((answer) => setCommands(answer?.commands ?? []));
     }, []);
     const found = offersFor(app, typed, commands);
     const at = Math.min(chosen, found.length - 1);

@@ -17,7 +17,7 @@ export function Pins({ app, thread }) {
     const isBusy = thread.isBusy;
     const version = thread.pinsVersion.value;
     useEffect(() => {
-        app.session.request("orchestration/snapshot", { threadId: thread.id, turns: 0 }).then(
+        app.session.read("orchestration/snapshot", { threadId: thread.id, turns: 0 }).then(
             (answer) => setPins(answer.thread.pins ?? []), () => {},
         );
     }, [thread, version]);

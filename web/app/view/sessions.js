@@ -19,7 +19,7 @@ export function OtherSessions({ app }) {
     const [problem, setProblem] = useState("");
     useEffect(() => {
         if (isOpen) {
-            app.session.request("sessions/list", { limit: MOST }).then(
+            app.session.read("sessions/list", { limit: MOST }).then(
                 (answer) => setSessions(answer.sessions),
                 (error) => setProblem(error.message),
             );
@@ -59,7 +59,7 @@ function SessionDialog({ app, session, close }) {
     const [problem, setProblem] = useState("");
     const named = { sessionId: session.id, agent: session.agent };
     useEffect(() => {
-        app.session.request("sessions/export", { ...named, format: "markdown" }).then(
+        app.session.read("sessions/export", { ...named, format: "markdown" }).then(
             (answer) => setText(answer.content.replace(/^# .*\n/, "")) /* the title of the dialog says it */, (error) => setProblem(error.message),
         );
     }, [session.id]);

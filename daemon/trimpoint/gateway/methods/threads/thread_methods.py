@@ -3,6 +3,7 @@
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -10,13 +11,17 @@ from msgspec import Raw
 from trimpoint_protocol.commands import CompactContext
 
 from trimpoint.codex.appserver.errors import ProviderError
-from trimpoint.codex.appserver.supervisor import is_missing_error
+from trimpoint.codex.appserver.supervisor import is_missing_error, is_unstored_error
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.agent_tools import with_agent_tools
 from trimpoint.gateway.methods.threads.rollout_paths import Named, RolloutPaths
 from trimpoint.gateway.methods.threads.thread_reads import ThreadReads, is_one_provider_thread
-from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
+from trimpoint.gateway.methods.threads.thread_requests import (
+    MethodDeps,
+    ThreadRequests,
+    once_stored,
+)
 from trimpoint.gateway.session.requests.ordered_request import request_in_order
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.gateway.session.subscriptions import Subscriptions
@@ -135,15 +140,12 @@ class ThreadMethods:
             await session.writer.flush()
         if asked.answer is not None and asked.provider_id == session.provider_thread_id:
             return attached(asked.answer)
+        request = {**params, "threadId": session.provider_thread_id}
+        resume = partial(request_in_order, self._link, "thread/resume", request, attached)
         try:
-            return await request_in_order(
-                self._link,
-                "thread/resume",
-                {**params, "threadId": session.provider_thread_id},
-                attached,
-            )
+            return await once_stored(session.writer.state, resume)
         except ProviderError as error:
-            if not is_missing_error(error):
+            if not (is_missing_error(error) or is_unstored_error(error)):
                 raise
         raw = await self._threads.attach(session.provider_thread_id, params)
         # Codex answered when the thread was loaded; the settings may have changed since.

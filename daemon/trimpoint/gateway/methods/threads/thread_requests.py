@@ -2,13 +2,17 @@
 archived threads, and forwarding to Codex.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, NamedTuple
 
+import anyio
 import msgspec
 from msgspec import Raw
 from trimpoint_protocol.errors import Reason
 
+from trimpoint.codex.appserver.errors import ProviderError
+from trimpoint.codex.appserver.supervisor import is_unstored_error
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.requests.errors import Refusal
@@ -28,6 +32,32 @@ MAY_TAKE_LONG = frozenset(
         "fs/copy", "fs/remove", "windowsSandbox/setupStart",
     }
 )  # fmt: skip
+
+
+# Codex answers these from what it has stored.
+HISTORY = frozenset(
+    {
+        "thread/read", "thread/turns/list", "thread/items/list", "thread/items/read",
+        "thread/searchOccurrences", "thread/timeline/list",
+    }
+)  # fmt: skip
+STORING_PAUSES_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+async def once_stored(state: ThreadState, ask: Callable[[], Awaitable[None]]) -> None:
+    """Calls `ask`, which requests something about a thread. While Codex stores the first turn of
+    the thread, and refuses therefore, it is called again.
+
+    :raises ProviderFailure: when there is no result.
+    """
+    for pause_s in STORING_PAUSES_S:
+        try:
+            return await ask()
+        except ProviderError as error:
+            if not (state.turns and is_unstored_error(error)):
+                raise
+        await anyio.sleep(pause_s)
+    return await ask()
 
 
 class MethodDeps(NamedTuple):
@@ -65,7 +95,8 @@ class ThreadRequests:
             )
 
         deadline_s = LONG_DEADLINE_S if client_request.method in MAY_TAKE_LONG else deadline_s
-        await request_in_order(
+        ask = partial(
+            request_in_order,
             self._threads.link,
             client_request.method,
             mapped,
@@ -73,6 +104,8 @@ class ThreadRequests:
             deadline_s=deadline_s,
             on_sent=client_request.on_sent,
         )
+        state = await self.state_of(client_request) if client_request.method in HISTORY else None
+        await (ask() if state is None else once_stored(state, ask))
 
     def mapped_params(self, client_request: ClientRequest) -> Raw | dict[str, Raw] | None:
         """Returns the request's parameters with Codex's ids in them, or None if there are no

@@ -24,9 +24,8 @@ from trimpoint.codex.appserver.errors import (
 from trimpoint.codex.appserver.supervisor import (
     CodexLink,
     is_archived_error,
-    is_missing_error,
-    is_unstored_error,
     lacks_method,
+    lacks_turns,
 )
 from trimpoint.codex.appserver.versions import FORKS_AT_TURNS
 from trimpoint.codex.notifications.watches import TurnWatch, Watch
@@ -63,8 +62,8 @@ class TemporaryThread(NamedTuple):
 
 
 class ProviderThreads:
-    """The provider threads of one Codex. All methods raise `ProviderFailure` when Codex refuses,
-    has ended or does not answer, unless they say otherwise.
+    """The provider threads of one Codex. All methods raise `ProviderFailure` when Codex gives no
+    result, unless they say otherwise.
     """
 
     def __init__(
@@ -131,16 +130,15 @@ class ProviderThreads:
     async def attach(self, provider_id: str, params: dict[str, Any]) -> Raw:
         """Calls `thread/resume` of a loaded thread for a client, and returns Codex's answer.
 
-        Codex refuses to resume a thread without a turn (measured), although it is loaded; then the
-        answer to its start is returned.
+        Codex refuses to resume a loaded thread without a turn (measured). Then the answer to its
+        start is returned.
         """
         try:
             return await self.link.request("thread/resume", {**params, "threadId": provider_id})
         except ProviderError as error:
-            has_no_turn = is_missing_error(error) or is_unstored_error(error)
-            if not has_no_turn or provider_id not in self._begun:
-                raise
-            return self._begun[provider_id]
+            if lacks_turns(error) and provider_id in self._begun:
+                return self._begun[provider_id]
+            raise
 
     async def inject(self, provider_id: str, items: list[bytes]) -> None:
         """Appends raw items to the model's context. Sends nothing for an empty list, which Codex
@@ -366,8 +364,8 @@ class ProviderThreads:
                     self.router.notify(writer.thread_id, "warning", own_warning(lost))
                 await self.archive(writer, previous)
             except ProviderFailure as error:
-                told = {"thread_id": writer.thread_id, "detail": str(error)}
-                log.info("superseded_thread_not_archived", **told)
+                about = {"thread_id": writer.thread_id, "detail": str(error)}
+                log.info("superseded_thread_not_archived", **about)
 
     async def inherit_state(
         self, writer: ThreadWriter, old_id: str | None, new_id: str

@@ -11,7 +11,7 @@ from msgspec import Raw
 from trimpoint_protocol.commands import CompactContext
 
 from trimpoint.codex.appserver.errors import ProviderError
-from trimpoint.codex.appserver.supervisor import is_missing_error, is_unstored_error
+from trimpoint.codex.appserver.supervisor import lacks_turns
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.agent_tools import with_agent_tools
@@ -145,7 +145,7 @@ class ThreadMethods:
         try:
             return await once_stored(session.writer.state, resume)
         except ProviderError as error:
-            if not (is_missing_error(error) or is_unstored_error(error)):
+            if not lacks_turns(error):
                 raise
         raw = await self._threads.attach(session.provider_thread_id, params)
         # Codex answered when the thread was loaded; the settings may have changed since.

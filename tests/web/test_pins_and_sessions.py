@@ -22,6 +22,7 @@ async def test_a_pinned_turn_stays_through_a_clear_and_leaves_when_it_is_unpinne
     await pins.get_by_label("A note to pin").fill("Say grapes.")
     await stage.page.keyboard.press("Enter")
     await until_counted(pins.get_by_role("listitem"), 2)
+    await stage.page.get_by_role("button", name="Unpin 2", disabled=False).wait_for()
     await stage.page.locator("textarea").click()
     await stage.send("/clear 0")
     await stage.page.locator(".divider").wait_for()

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from trimpoint.testkit import hang, run, say
 
-from tests.web.browser import needs_browser, until_counted
+from tests.web.browser import expected, needs_browser, until_counted
 from tests.web.stage import Stage
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
@@ -104,6 +104,26 @@ async def test_commands_appear_in_the_menu_and_are_chosen_by_keyboard(stage: Sta
     await stage.page.keyboard.press("ArrowUp")
     await stage.page.keyboard.press("Tab")
     assert (await stage.page.locator("textarea").input_value()).strip() == "/compact"
+
+
+async def test_tab_takes_the_first_command_also_before_the_menu_is_there(stage: Stage) -> None:
+    await stage.thread()
+    box = stage.page.locator("textarea")
+    await box.click()
+    for _ in range(5):
+        await stage.page.evaluate("""() => {
+            const box = document.querySelector("textarea");
+            const set = Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set;
+            for (const text of ["/", "/cl", "/cle"]) {
+                set.call(box, text);
+                box.dispatchEvent(new Event("input", {bubbles: true}));
+            }
+            setTimeout(() => box.dispatchEvent(new KeyboardEvent("keydown", {
+                key: "Tab", bubbles: true, cancelable: true,
+            })), 0);
+        }""")
+        await expected(box).to_have_value("/clear ")
+        await box.fill("")
 
 
 async def test_a_command_during_a_turn_is_refused_and_the_blocker_named(stage: Stage) -> None:

@@ -239,6 +239,7 @@ function useMenu(app, text, setText, box) {
     const [answer, setAnswer] = useState(/** @type {{text: string, commands: CommandInfo[]}} */ ({ text: "", commands: [] }));
     const [chosen, setChosen] = useState(0);
     const [closedFor, setClosedFor] = useState("");
+    const wanted = useRef(""); // the text for which Tab was pressed before its rows came
     const isCommand = isCommandLine(text);
     const found = answer.commands;
     useEffect(() => {
@@ -251,6 +252,9 @@ function useMenu(app, text, setText, box) {
             ({ commands }) => {
                 if (isCurrent) {
                     setAnswer({ text, commands });
+                    if (wanted.current === text && text.trim().length > 1 && commands[0]) {
+                        take(commands[0]);
+                    }
                     setChosen(text.trim().length > 1 ? 0 : NONE); // nothing that trims is chosen by a slash alone
                 }
             },
@@ -280,16 +284,14 @@ function useMenu(app, text, setText, box) {
             : {},
         /** @param {KeyboardEvent} event */
         onKey(event) {
-            if (!isOpen) {
+            if (isCommand && answer.text !== text && event.key === "Tab" && !event.shiftKey) {
+                wanted.current = text; // the rows for it are on their way
+            } else if (!isOpen || (answer.text !== text && event.key === "Enter")) {
                 return false;
-            }
-            if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+            } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
                 const step = event.key === "ArrowDown" ? 1 : -1;
                 setChosen(chosen === NONE && step < 0 ? found.length - 1 : (chosen + step + found.length) % found.length);
             } else if (event.key === "Tab" || (event.key === "Enter" && !isWhole)) {
-                if (answer.text !== text) {
-                    return event.key === "Tab"; // the rows were made for what stood there before
-                }
                 if (row) {
                     take(row);
                 }

@@ -153,7 +153,7 @@ def test_metrics_are_served_on_this_machine(listen: str, address: tuple[str, int
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.168.0.7", "build-host"])
-def test_metrics_are_served_to_other_machines_only_if_that_is_said(host: str) -> None:
+def test_metrics_are_served_to_other_machines_only_if_that_is_reported(host: str) -> None:
     said = refused(f'[metrics]\nlisten = "{host}:9464"')
     assert "config.toml:2" in said
     assert "allow_remote = true" in said

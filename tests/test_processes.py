@@ -33,7 +33,7 @@ def test_the_end_of_a_process_is_readable() -> None:
 
 
 @pytest.mark.usefixtures("_known_or_not")
-def test_a_process_that_is_none_is_said() -> None:
+def test_a_process_that_is_none_is_reported() -> None:
     with subprocess.Popen(["/bin/true"]) as process:
         pass
     with pytest.raises(ProcessLookupError):

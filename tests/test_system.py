@@ -79,7 +79,7 @@ class Refusing:
     [WithoutRenameat2(), *map(Refusing, (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP))],
     ids=["library", "kernel", "file system", "flags"],
 )
-def test_a_rename_in_one_step_that_cannot_be_had_is_said(
+def test_a_rename_in_one_step_that_cannot_be_had_is_reported(
     monkeypatch: pytest.MonkeyPatch, libc: object
 ) -> None:
     monkeypatch.setattr(linux, "_libc", libc)

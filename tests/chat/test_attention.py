@@ -11,7 +11,7 @@ from trimpoint.tui.widgets.alerts import Alerts
 from tests.chat.entries import thread
 
 
-def test_threads_that_begin_to_ask_are_told_once_open_or_not() -> None:
+def test_threads_that_begin_to_ask_are_reported_once_open_or_not() -> None:
     state, attention = ChatState("/work", "a"), Attention()
     state.threads = [thread("a", preview="Mine"), thread("b", preview="Other\x1b]0;x")]
     assert attention.news(state, is_away=True) == []

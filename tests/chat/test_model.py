@@ -91,7 +91,7 @@ def test_prompts_of_before_come_back_and_the_draft_too() -> None:
     assert history.older("") == str(MAX_HISTORY + 4)
 
 
-def test_what_the_agent_has_read_is_told_by_its_id_or_by_its_text() -> None:
+def test_what_the_agent_has_read_is_recognized_by_its_id_or_by_its_text() -> None:
     state = ChatState("/work", "t")
     content = [{"type": "text", "text": "two"}]
     for is_by_id in (True, False):
@@ -157,7 +157,7 @@ def test_the_menu_keeps_its_choice_closes_and_completes() -> None:
         ("/compact", None),
     ],
 )
-def test_commands_of_the_screen_are_told_from_others(
+def test_commands_of_the_screen_are_distinguished_from_others(
     text: str, expected: OwnCommand | None
 ) -> None:
     assert own_command(text) == expected

@@ -34,7 +34,7 @@ def test_git_s_own_files_are_no_files_of_a_folder() -> None:
     assert paths_of(None) == []
 
 
-def test_pastes_are_told_apart_and_unfolded_once() -> None:
+def test_pastes_are_distinguished_and_unfolded_once() -> None:
     pastes = Pastes()
     first, second = "a\n" * 30, "b\n" * 30
     assert pastes.folded("short", OF_PASTES) == "short"

@@ -29,7 +29,7 @@ def _line_about_others(screen: str) -> str:
 
 
 @pytest.mark.codex
-async def test_a_thread_that_asks_in_its_turn_is_told_from_one_that_works() -> None:
+async def test_a_thread_that_asks_in_its_turn_is_distinguished_from_one_that_works() -> None:
     async with (
         opened_stage() as stage,
         stage.daemon() as client,

@@ -145,7 +145,7 @@ async def test_a_busy_thread_refuses_and_an_interrupt_ends_its_turn(team: Team) 
             assert asked_for["askedBy"] == "alice"
 
 
-async def test_a_viewer_is_refused_and_a_host_that_is_away_is_said_to_be(team: Team) -> None:
+async def test_a_viewer_is_refused_and_a_host_that_is_away_is_reported_to_be(team: Team) -> None:
     command = FleetCommand("01900000-0000-7000-8000-000000000001", "clear-3", deadline_s=5)
     async with team.person(Role.OPERATOR, "alice") as alice, team.person(Role.VIEWER, "bob") as bob:
         with pytest.raises(HostAway) as away:

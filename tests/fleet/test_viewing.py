@@ -97,7 +97,7 @@ async def test_a_person_sees_machines_threads_and_events(team: Team) -> None:
     assert operator.may_command
 
 
-async def test_a_thread_that_asks_is_told_from_one_that_works(team: Team) -> None:
+async def test_a_thread_that_asks_is_distinguished_from_one_that_works(team: Team) -> None:
     writer = await team.one.registry.thread(THREAD)
     asked = ev.RequestOpened("question", "item/commandExecution/requestApproval")
     async with team.alice() as hub:

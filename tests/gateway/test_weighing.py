@@ -84,7 +84,7 @@ async def test_a_request_about_a_long_context_weighs_it_beside_the_loop(
         assert get_ident() not in weighed_in
 
 
-async def test_a_size_that_codex_has_reported_is_told_at_once(weighed_in: list[int]) -> None:
+async def test_a_size_that_codex_has_reported_is_reported_at_once(weighed_in: list[int]) -> None:
     async with opened_stage() as stage:
         writer = await stage.thread()
         writer.record_facts(*(fact for number in range(TURNS) for fact in whole(f"T{number}")))

@@ -53,7 +53,9 @@ def test_nothing_is_known_of_a_client_on_another_machine() -> None:
     assert found_of(Endpoints(("192.0.2.1", 4711), ("192.0.2.2", 80))) is None
 
 
-def test_another_user_is_told_from_this_one_and_from_root(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_user_is_distinguished_from_this_one_and_from_root(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with connected() as pair:
         row = tcp_process._row(pair.endpoints)
         assert row is not None

@@ -151,7 +151,7 @@ class TestEnds:
             )
             assert await close_code(wire) == 1008
 
-    async def test_the_daemons_end_is_told_with_1012(self, tmp_path: Path) -> None:
+    async def test_the_daemons_end_is_reported_with_1012(self, tmp_path: Path) -> None:
         async with anyio.create_task_group() as tasks:
             leave, left = anyio.Event(), anyio.Event()
             stages: list[Stage] = []
@@ -303,7 +303,7 @@ class TestPure:
         assert wire.farewell(CloseCode.NORMAL, "again") == b""
         assert isinstance(wire.eof()[-1], Ended)
 
-    def test_upgrades_are_told_by_their_header(self) -> None:
+    def test_upgrades_are_recognized_by_their_header(self) -> None:
         headers = {
             "host": "x",
             "upgrade": "WebSocket",

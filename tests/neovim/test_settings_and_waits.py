@@ -44,7 +44,7 @@ async def test_model_and_permissions_are_shown_and_changed() -> None:
         await editor.until(f"{CHATS}.last_used().talk.settings.model == '{first['model']}'")
 
 
-async def test_a_thread_that_asks_and_is_not_open_is_said_and_counted() -> None:
+async def test_a_thread_that_asks_and_is_not_open_is_reported_and_counted() -> None:
     async with opened_chat() as chat:
         editor, house = chat.editor, chat.house
         await chat.turns("One?|first answer")

@@ -21,7 +21,7 @@ def warnings(stage: Stage) -> list[str]:
     return [str(one["message"]) for one in heard]
 
 
-async def test_a_journal_that_cannot_be_written_is_said_once_and_so_is_its_end() -> None:
+async def test_a_journal_that_cannot_be_written_is_reported_once_and_so_is_its_end() -> None:
     async with opened_stage() as stage:
         await stage.thread("T1")
         for trouble in (FULL, FULL, None, FULL):

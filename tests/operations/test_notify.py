@@ -72,7 +72,7 @@ async def record(writer: ThreadWriter, *facts: ev.AnyEvent) -> None:
         ("critical", (ev.TurnStarted("T1", 1), FULL)),
     ],
 )
-async def test_each_event_is_told_once(kind: Kind, facts: tuple[ev.AnyEvent, ...]) -> None:
+async def test_each_event_is_reported_once(kind: Kind, facts: tuple[ev.AnyEvent, ...]) -> None:
     told = Told()
     async with watched(told) as writer:
         await record(writer, *facts)
@@ -83,7 +83,7 @@ async def test_each_event_is_told_once(kind: Kind, facts: tuple[ev.AnyEvent, ...
     assert only["TRIMPOINT_SAID"].endswith(".")
 
 
-async def test_what_was_not_asked_for_is_not_told() -> None:
+async def test_what_was_not_asked_for_is_not_reported() -> None:
     told = Told()
     async with watched(told, ["asks"]) as writer:
         await record(writer, *turn("T1"), ev.TurnStarted("T2", 1), FULL)
@@ -109,7 +109,7 @@ async def test_a_program_that_hangs_is_run_once_and_keeps_nobody_waiting() -> No
         assert told.kinds == ["done"]
 
 
-async def test_soon_after_a_run_the_same_event_is_not_told_again(
+async def test_soon_after_a_run_the_same_event_is_not_reported_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     told = Told()

@@ -238,7 +238,7 @@ async def _some_steps(random: Random) -> None:
         await checkpoint()
 
 
-async def test_the_end_of_a_turn_whose_beginning_the_disk_refused_is_told() -> None:
+async def test_the_end_of_a_turn_whose_beginning_the_disk_refused_is_reported() -> None:
     async with opened_stage() as stage:
         await stage.thread("T0")
         stage.disk.fill()

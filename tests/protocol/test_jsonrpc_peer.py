@@ -200,7 +200,7 @@ def test_input_that_is_no_message_is_reported_and_the_next_message_read() -> Non
     assert [type(event) for event in found] == [Unreadable, TooLarge, jsonrpc.Notification]
 
 
-def test_lost_boundaries_and_a_torn_end_are_told() -> None:
+def test_lost_boundaries_and_a_torn_end_are_reported() -> None:
     peer: Peer[None] = Peer(AutoFramer(100))
     assert [type(event) for event in events(peer, b"Content-Length: x\r\n\r\n")] == [Malformed]
     peer = Peer()

@@ -42,7 +42,7 @@ async def test_a_cancelled_wait_is_not_completed_by_what_arrives_then(
         assert tasks.cancel_scope.cancelled_caught
 
 
-async def test_bytes_go_both_ways_and_the_end_is_told_apart(listener: socket.socket) -> None:
+async def test_bytes_go_both_ways_and_the_end_is_distinguished(listener: socket.socket) -> None:
     stream, other = await both_ends(listener)
     with anyio.fail_after(STEP_S):
         async with stream, anyio.create_task_group() as tasks:

@@ -29,6 +29,6 @@ def test_any_text_has_words(message: str) -> None:
     assert isinstance(words_of_error("{" + message + "}"), str)
 
 
-def test_deep_json_is_said_as_it_is() -> None:
+def test_deep_json_is_shown_as_it_is() -> None:
     deep = '{"a":' * 100_000 + "1" + "}" * 100_000
     assert words_of_error(deep) == deep

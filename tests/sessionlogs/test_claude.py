@@ -178,7 +178,7 @@ def test_a_copied_boundary_that_kept_the_beginning_waits_for_its_summary(tmp_pat
     assert live_texts(only_session(tmp_path))[-1] == "four"
 
 
-def test_a_copied_boundary_that_waits_for_its_summary_is_told_when_the_log_ends(
+def test_a_copied_boundary_that_waits_for_its_summary_is_reported_when_the_log_ends(
     tmp_path: Path,
 ) -> None:
     write(tmp_path, [boundary("b", ["u1"], anchor="b"), prompt("u1", None, "one")])

@@ -210,7 +210,7 @@ def test_a_second_compression_with_the_same_words_has_a_summary_of_its_own() -> 
         assert boundary.summary_message_index == boundary.after_message_index + 1
 
 
-def test_an_automatic_compression_is_told_from_one_by_hand() -> None:
+def test_an_automatic_compression_is_distinguished_from_one_by_hand() -> None:
     document, boundary = only(GEMINI / "compressed-automatically")
     assert (boundary.trigger, boundary.pre_tokens, boundary.post_tokens) == ("auto", 900_000, 5006)
     assert texts(document, boundary.replaced_message_indices)[0] == "first"

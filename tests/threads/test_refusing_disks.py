@@ -115,7 +115,7 @@ def test_a_disk_that_refuses_is_tried_less_and_less_often() -> None:
     play(story)
 
 
-def test_a_full_disk_is_told_and_so_is_its_end() -> None:
+def test_a_full_disk_is_reported_and_so_is_its_end() -> None:
     async def story(scene: Scene) -> None:
         scene.disk.fill()
         scene.writer.record_facts(ev.TurnRequested("R"))
@@ -130,7 +130,7 @@ def test_a_full_disk_is_told_and_so_is_its_end() -> None:
     play(story)
 
 
-def test_a_disk_that_does_not_answer_is_told_and_so_is_its_end() -> None:
+def test_a_disk_that_does_not_answer_is_reported_and_so_is_its_end() -> None:
     async def story(scene: Scene) -> None:
         assert isinstance(scene.disk, HangingDisk)
         scene.disk.answers = anyio.Event()
@@ -149,7 +149,9 @@ LARGE = ev.ContextItemsRecorded("T0", (b'{"text":"%s"}' % (b"x" * 2_000),))
 
 
 @pytest.mark.parametrize("hangs", [False, True])
-def test_facts_that_fill_the_memory_are_told(monkeypatch: pytest.MonkeyPatch, hangs: bool) -> None:
+def test_facts_that_fill_the_memory_are_reported(
+    monkeypatch: pytest.MonkeyPatch, hangs: bool
+) -> None:
     monkeypatch.setattr(flushing, "MOST_UNWRITTEN_BYTES", 20_000)
 
     async def story(scene: Scene) -> None:

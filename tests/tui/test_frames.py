@@ -135,7 +135,7 @@ def _digest(harness: Harness, recording: Recording) -> Digest:
 
 
 @pytest.mark.parametrize("codex", BINARIES, ids=lambda path: "/".join(path.parts[-3:]))
-async def test_the_ui_is_told_by_trimpoint_what_codex_tells_it(codex: Path) -> None:
+async def test_the_ui_is_recognized_by_trimpoint_what_codex_tells_it(codex: Path) -> None:
     with anyio.fail_after(SCENARIO_S):
         straight = await _toured(codex, straight=True)
         through = await _toured(codex, straight=False)

@@ -35,7 +35,7 @@ async def until_told(page: Any, *wanted: str) -> None:
     assert await page.evaluate("window.told") == list(wanted)
 
 
-async def test_a_thread_that_asks_elsewhere_is_marked_and_told_once(stage: Stage) -> None:
+async def test_a_thread_that_asks_elsewhere_is_marked_and_reported_once(stage: Stage) -> None:
     await stage.page.add_init_script(f"({NOTIFICATIONS})()")
     await stage.page.reload()
     await stage.page.get_by_label("Notify me when a thread asks or is done").click()

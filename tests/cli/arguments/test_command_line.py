@@ -93,7 +93,7 @@ def test_wrong_input_with_json_is_one_json_document(capsys: pytest.CaptureFixtur
         ("", False),
     ],
 )
-def test_a_command_line_for_codex_is_told_from_ours(line: str, meant: bool) -> None:
+def test_a_command_line_for_codex_is_distinguished_from_ours(line: str, meant: bool) -> None:
     assert app_server.is_meant(line.split()) is meant
 
 

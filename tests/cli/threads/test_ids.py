@@ -118,7 +118,7 @@ async def test_every_id_that_is_shown_can_be_given_to_every_command(
         assert f"trimpoint ask -t {thread_id[-8:]} TEXT" in " ".join(going_on.err.split())
 
 
-async def test_a_session_of_another_agent_is_told_from_a_thread(
+async def test_a_session_of_another_agent_is_distinguished_from_a_thread(
     stage: CliHarness, typed: Typed
 ) -> None:
     shutil.copytree(CLAUDE, stage.folder / "home" / ".claude" / "projects")

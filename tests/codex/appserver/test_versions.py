@@ -164,7 +164,7 @@ async def test_a_session_that_cannot_be_given_its_context_says_what_is_missing(
         ("thread not found: 0190", None),
     ],
 )
-def test_a_method_that_is_missing_is_told_from_a_value_that_is_wrong(
+def test_a_method_that_is_missing_is_distinguished_from_a_value_that_is_wrong(
     message: str, method: str | None
 ) -> None:
     assert missing_method(refused(message)) == method

@@ -131,7 +131,7 @@ async def test_turns_before_the_compaction_that_began_the_session_do_not_count_a
     assert await _caught_up(thread, link) == [("turn-2", "asked")]
 
 
-async def test_a_prompt_that_codex_has_in_its_rollout_but_does_not_list_yet_is_told(
+async def test_a_prompt_that_codex_has_in_its_rollout_but_does_not_list_yet_is_reported(
     tmp_path: Path,
 ) -> None:
     thread = _thread()

@@ -17,7 +17,7 @@ from trimpoint.core.model.folder_trust import FolderTrust
         (None, "no", "no longer names /work", []),
     ],
 )
-def test_the_trust_of_a_folder_is_told_with_the_commands_that_change_it(
+def test_the_trust_of_a_folder_is_shown_with_the_commands_that_change_it(
     level: str | None, answer: Literal["yes", "no"] | None, said: str, hints: list[str]
 ) -> None:
     found = trust_said(FolderTrust("/work", level, "/config.toml"), answer)

@@ -90,7 +90,7 @@ def test_a_context_that_is_too_small_to_be_cached_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize("after", [None, 38_000])
-def test_the_change_of_the_tokens_is_told_with_its_cost(after: int | None) -> None:
+def test_the_change_of_the_tokens_is_shown_with_its_cost(after: int | None) -> None:
     change = TokenChange(
         before=200_000, after=after, before_estimated=False, after_estimated=True, note=None
     )

@@ -96,7 +96,7 @@ def test_a_call_is_what_codex_says_it_was(entry: Entry, kind: SegmentKind) -> No
         ({"type": "web_search_call", "id": "ws"}, SegmentKind.TOOL_CALL),
     ],
 )
-def test_a_call_that_nothing_is_told_of_is_known_by_its_name(
+def test_a_call_that_nothing_is_known_of_is_known_by_its_name(
     item: dict[str, Any], kind: SegmentKind
 ) -> None:
     assert kind_of(one(item)) is kind

@@ -96,7 +96,7 @@ def test_kinds_are_named_as_on_the_wire() -> None:
     assert history_kind("activity", "contextCompaction") == "other"
 
 
-def test_a_call_of_our_own_tools_is_told_by_its_name() -> None:
+def test_a_call_of_our_own_tools_is_recognized_by_its_name() -> None:
     own = {*NAMES, "get_messages", "discard_messages"}
     assert all(is_own_tool_call("dynamicToolCall", name) for name in own)
     assert not is_own_tool_call("dynamicToolCall", "lookup")

@@ -192,7 +192,7 @@ async def test_processes_of_a_client_end_with_its_connection(
     assert said == ["runs\ngoes-on\n"]
 
 
-async def test_watches_with_the_same_handle_are_told_apart(harness: Harness) -> None:
+async def test_watches_with_the_same_handle_are_distinguished(harness: Harness) -> None:
     folders = [harness.worktree / "a", harness.worktree / "b"]
     async with (
         harness.daemon(),
@@ -213,7 +213,7 @@ async def test_watches_with_the_same_handle_are_told_apart(harness: Harness) -> 
         await one.received_after("fs/changed", watchId="w")
 
 
-async def test_search_sessions_with_the_same_handle_are_told_apart(harness: Harness) -> None:
+async def test_search_sessions_with_the_same_handle_are_distinguished(harness: Harness) -> None:
     async with (
         harness.daemon(),
         connect_socket(harness.socket) as one,

@@ -115,7 +115,7 @@ async def test_a_reverted_context_survives_the_child_and_the_daemon(harness: Har
     assert seen_turns(kept, 6) == [2, 5, 6]
 
 
-async def test_without_a_repository_only_the_context_can_be_taken_back_and_that_is_said(
+async def test_without_a_repository_only_the_context_can_be_taken_back_and_that_is_reported(
     harness: Harness,
 ) -> None:
     async with harness.conversation() as talk:

@@ -267,7 +267,7 @@ async def test_a_thread_is_found_by_any_of_its_ids(setup: Setup) -> None:
     assert await setup.list("one-codex") == await setup.list("one")
 
 
-async def test_a_file_is_told_as_it_was_at_a_moment(setup: Setup) -> None:
+async def test_a_file_is_reported_as_it_was_at_a_moment(setup: Setup) -> None:
     thread = await setup.thread()
     commit = await setup.turn(thread, {"a": "2\n", "bin": b"\0"})
     write(setup.folder, {"a": "now\n"})

@@ -57,7 +57,7 @@ def test_archive_notifications_follow_the_answer_to_their_request() -> None:
     ]
 
 
-def test_a_request_that_fails_leaves_nothing_untold() -> None:
+def test_a_request_that_fails_leaves_nothing_unreported() -> None:
     setup = Setup()
     with pytest.raises(ValueError, match="it failed"), setup.announcements.deferred("t"):  # noqa: PT012 - the block is the subject
         setup.happens(ev.ThreadArchived())

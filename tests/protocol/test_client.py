@@ -8,6 +8,7 @@ import anyio
 import msgspec
 import pytest
 from anyio.abc import ByteStream
+from anyio.streams.buffered import BufferedByteReceiveStream
 from trimpoint_protocol.client import (
     Client,
     ClientInfo,
@@ -201,6 +202,41 @@ async def test_a_client_of_a_socket_is_introduced_and_leaves_at_the_end(tmp_path
         with anyio.fail_after(STEP_S):
             await left.wait()
         tasks.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("home", ["mine", ""])
+async def test_a_client_first_asks_for_the_codex_of_the_home_in_its_environment(
+    home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CODEX_HOME", home)
+    listener = await anyio.create_unix_listener(tmp_path / "t.sock")
+    asked: list[tuple[str, Any]] = []
+    chosen = {"profile": "key", "pid": 1, "stateDir": "/s"}
+    answers = {"sidecar/useProfile": chosen, "initialize": SERVER}
+
+    async def serve(stream: ByteStream) -> None:
+        async with stream:
+            received = BufferedByteReceiveStream(stream)
+            while len(asked) < 2:
+                message = msgspec.json.decode(await received.receive_until(b"\n", 65536))
+                asked.append((message["method"], message.get("params") or {}))
+                if "id" in message:
+                    answer = {"id": message["id"], "result": answers[message["method"]]}
+                    await stream.send(msgspec.json.encode(answer) + b"\n")
+
+    with anyio.fail_after(STEP_S):
+        async with listener, anyio.create_task_group() as tasks:
+            tasks.start_soon(listener.serve, serve)
+            async with connect(ClientInfo("test", "1"), tmp_path / "t.sock") as client:
+                assert client.server.codex_home == "/c"
+            tasks.cancel_scope.cancel()
+    methods, homes = zip(*((name, params.get("codexHome")) for name, params in asked), strict=True)
+    if home:
+        assert methods == ("sidecar/useProfile", "initialize")
+        assert homes[0] == str(tmp_path / home)
+    else:
+        assert methods == ("initialize", "initialized")
 
 
 async def test_without_a_named_socket_a_client_looks_where_the_environment_says(

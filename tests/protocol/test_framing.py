@@ -255,12 +255,14 @@ class TestAuto:
     def test_any_other_first_byte_means_lines(self, first: bytes) -> None:
         framer = AutoFramer(1 << 10)
         assert framer.feed(b"\n " + first + b"\n") == [first]
+        assert framer.speaks_lines
         assert framer.encode(b"{}") == b"{}\n"
 
     @pytest.mark.parametrize("name", [b"Content-Length", b"content-length"])
     def test_a_c_means_content_length(self, name: bytes) -> None:
         framer = AutoFramer(LIMIT)
         assert framer.feed(b"\r\n" + name + b": 2\r\n\r\n{}") == [b"{}"]
+        assert not framer.speaks_lines
         assert framer.encode(b"[]") == b"Content-Length: 2\r\n\r\n[]"
 
     def test_the_kind_once_chosen_stays(self) -> None:
@@ -278,5 +280,6 @@ class TestAuto:
     def test_a_peer_that_has_not_spoken_is_sent_lines_and_leaves_nothing(self) -> None:
         framer = AutoFramer(LIMIT)
         assert framer.feed(b" \n\n") == []
+        assert framer.speaks_lines
         assert framer.encode(b"{}") == b"{}\n"
         assert framer.eof() == []

@@ -15,6 +15,7 @@ from trimpoint_protocol.jsonrpc.framing import (
     TooLarge,
     Truncated,
 )
+from trimpoint_protocol.jsonrpc.nesting import STEP_BYTES, finished
 from trimpoint_protocol.peer import (
     Answered,
     Asked,
@@ -304,6 +305,18 @@ def test_a_message_that_was_framed_elsewhere_is_read_alone() -> None:
     assert isinstance(first, jsonrpc.Notification)
     assert isinstance(second, Asked)
     assert peer.encode(b'{"own":1}') == b'{"own":1}\n'
+
+
+@pytest.mark.parametrize("text", [b"%b", b'[%b,{"method":"a"}]'])
+def test_a_large_message_is_read_in_steps_as_at_once(text: bytes) -> None:
+    message = text % (b'{"id":1,"method":"b","params":["%b"]}' % (b"x" * (2 * STEP_BYTES)))
+    peer: Peer[None] = Peer()
+    steps = peer.read_in_steps(message)
+    assert next(steps) is None
+    stepwise, at_once = finished(steps), peer.read(message)
+    assert [one.request if isinstance(one, Asked) else one for one in stepwise] == [
+        one.request if isinstance(one, Asked) else one for one in at_once
+    ]
 
 
 @pytest.mark.parametrize("versioned", [False, True])

@@ -87,6 +87,16 @@ def test_a_large_message_is_read_in_steps(piece: bytes) -> None:
     assert finished(steps) == jsonrpc.decode(message)
 
 
+def test_between_the_members_of_a_batch_is_a_step_after_so_many_bytes() -> None:
+    member = b'{"id":1,"method":"m","params":["%b"]}' % (b"a" * (STEP_BYTES // 2))
+    message = b"[" + b",".join([member] * 6) + b"]"
+    measuring = list(measure(message, UNLIMITED, UNLIMITED))
+    assert len(list(jsonrpc.decode_in_steps(message))) == len(measuring) + 3
+    batch = jsonrpc.decode(message)
+    assert isinstance(batch, jsonrpc.Batch)
+    assert [type(one) for one in batch.members] == [jsonrpc.Request] * 6
+
+
 @pytest.mark.parametrize(
     "message",
     [b'{"id":7,"method":"m","params":%b}', b'{"id":7,"result":%b}', b'{"method":"m","params":%b}'],

@@ -1,8 +1,10 @@
 """Commands are written as they are typed where a person reads them."""
 
 import pytest
+from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.spelling import Spelling, hint_text, spelled, undo_text
-from trimpoint.core.views.outcome_text import done_text, outcome_text
+from trimpoint.core.model.state import Operation
+from trimpoint.core.views.outcome_text import done_text, operation_said, outcome_text
 from trimpoint_protocol.hints import CommandHint
 from trimpoint_protocol.methods import CommandOutcome, TokenChange
 
@@ -72,3 +74,10 @@ def test_the_outcome_of_a_daemon_that_has_no_parts_is_its_message() -> None:
     old = CommandOutcome(handled=True, command="clear", status="completed", message="Done.")
     assert outcome_text(old, Spelling.SHELL) == "Done."
     assert outcome_text(CommandOutcome(handled=True), Spelling.SHELL) == ""
+
+
+def test_an_old_message_of_a_revert_is_shown_without_its_way_back() -> None:
+    operation = Operation("id", "revert", Phase.READY, 0, message="Back.\nTo undo: /revert --undo")
+    assert operation_said(operation) == "Back."
+    operation.message = "Back.\nTwo files were left."
+    assert operation_said(operation) == operation.message

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from trimpoint.core.context.active_context import (
     SEALED_SUMMARY_LOST,
+    has_unanswered_call,
     injectable,
     is_preamble,
     summary_item,
@@ -89,6 +90,21 @@ def test_a_call_without_a_result_is_kept_and_a_result_without_a_call_is_not(
 ) -> None:
     unanswered = [raw_message("user", "go"), call("c1", call_kind)]
     assert injectable([*unanswered, output("c2", output_kind)]) == unanswered
+
+
+@pytest.mark.parametrize(("call_kind", "output_kind"), CALLS)
+def test_a_call_is_answered_by_the_result_with_its_id_alone(
+    call_kind: str, output_kind: str
+) -> None:
+    asked = [raw_message("user", "go"), call("c1", call_kind)]
+    assert has_unanswered_call(asked)
+    assert has_unanswered_call([*asked, output("c2", output_kind)])
+    assert not has_unanswered_call([*asked, output("c1", output_kind)])
+
+
+def test_only_a_call_whose_result_is_an_item_of_its_own_needs_one() -> None:
+    assert not has_unanswered_call([raw_message("user", "go"), output("c1")])
+    assert not has_unanswered_call([raw(type="mcp_call", call_id="m", output="done")])
 
 
 def test_a_call_that_the_provider_ran_itself_is_whole() -> None:

@@ -22,11 +22,13 @@ from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
 from tests.core.given import (
+    THREAD,
     Conversation,
     activity,
     assistant,
     client,
     compact,
+    given,
     started,
     texts,
     trim,
@@ -192,6 +194,17 @@ def test_a_turn_whose_compacted_beginning_weighs_more_than_the_context_is_not_br
 def test_after_a_revert_to_before_it_there_was_no_compaction(thread: Conversation) -> None:
     thread.write(ev.TurnsRolledBack("turn-4"))
     assert (newest_own_compaction(thread.state), seen_turns(thread.state)) == (None, 3)
+
+
+@pytest.mark.parametrize("origin", ["adopted", "forked"])
+def test_a_thread_that_was_taken_over_continues_in_the_compacted_context(origin: str) -> None:
+    thread = given()
+    thread.do(internal.CreateThread(THREAD, "/work", origin, b"{}", "codex-thread-1"))
+    thread.turns(2)
+    compacted_turn(thread)
+    assert seen_turns(thread.state) == 1
+    asked_for(thread, "turn-3")
+    assert seen_turns(thread.state) == 0
 
 
 def test_a_revert_continues_in_the_compacted_context(thread: Conversation) -> None:

@@ -5,6 +5,7 @@
 from typing import Any
 
 import pytest
+from trimpoint.core.decide.auto_compaction import may_be_due
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.operations import Phase
@@ -82,6 +83,14 @@ def test_between_turns_only_and_one_at_a_time() -> None:
     thread.report(ev.RequestClosed("sub-agent", "resolved"))
     assert begins(thread)
     assert poke(thread) == NOTHING
+
+
+@pytest.mark.parametrize(("used", "is_due"), [(89_000, False), (91_000, True)])
+def test_what_is_due_is_known_while_a_turn_still_runs(used: int, is_due: bool) -> None:
+    thread = filled(used)
+    thread.begin_turn()
+    assert poke(thread) == NOTHING
+    assert may_be_due(thread.state, COMPACT) is is_due
 
 
 def test_an_archived_thread_is_left_alone() -> None:

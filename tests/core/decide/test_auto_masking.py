@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from trimpoint.core.decide.auto_compaction import may_be_due
 from trimpoint.core.decide.auto_masking import masks_due
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -13,7 +14,7 @@ from trimpoint_protocol import commands as wire
 from tests.core.auto_compaction import WINDOW
 from tests.core.discards import work
 from tests.core.given import Conversation, client, started
-from tests.core.pinning import act
+from tests.core.pinning import act, pin
 from tests.core.usage import call, complete
 
 MASK = Policy(auto="mask", min_freed=0.003, discard=DiscardPolicy(floor_tokens=0))
@@ -69,6 +70,21 @@ def test_with_a_warm_cache_it_masks_when_it_pays_off_soon_or_is_urgent(
 def test_what_frees_too_little_is_not_masked() -> None:
     policy = msgspec.structs.replace(MASK, min_freed=0.1)
     assert not due_after(measured(worked(policy=policy), 95_000), 60)
+
+
+def test_what_is_pinned_does_not_count_as_freed() -> None:
+    thread = measured(worked(), 95_000)
+    freed = sum(mask.freed_tokens for mask in masks_due(thread.state, MASK, thread.now_ms))
+    policy = msgspec.structs.replace(MASK, min_freed=(freed - 1) / WINDOW)
+    assert masks_due(thread.state, policy, thread.now_ms)
+    pin(thread, 1)
+    assert masks_due(thread.state, MASK, thread.now_ms)
+    assert masks_due(thread.state, policy, thread.now_ms) == []
+
+
+def test_masks_may_be_due_where_the_context_is_not_compacted() -> None:
+    assert may_be_due(measured(worked(), 55_000).state, MASK)
+    assert not may_be_due(measured(worked(), 40_000).state, MASK)
 
 
 def test_an_automatic_mask_leaves_the_newest_turns_and_says_what_it_was() -> None:

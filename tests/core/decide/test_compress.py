@@ -8,8 +8,15 @@ from trimpoint.core.decide.discarding import (
     total_tokens,
 )
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import DiscardPolicy
-from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
+from trimpoint.core.model.decision import DiscardPolicy, Policy
+from trimpoint.core.views.compression_text import (
+    RefusedCompression,
+    RehearsedCompression,
+    compression_preview,
+    preview_text,
+    rehearsed,
+    remaining_text,
+)
 from trimpoint.core.views.timeline import Timeline
 from trimpoint.core.views.view import read_model
 from trimpoint_protocol.errors import Reason
@@ -18,6 +25,8 @@ from trimpoint_protocol.readmodel import ContextTrimPointDivider, TimelineActivi
 from tests.core.discards import SMALL, active, at_work, compress, shown, took, work
 from tests.core.given import Conversation, started
 from tests.core.items import call, changed, decoded, output, ran, turn
+
+FREE = Policy(discard=DiscardPolicy(floor_tokens=0, target_tokens=400))
 
 
 def library() -> Conversation:
@@ -124,6 +133,34 @@ def test_a_plan_is_shown_by_class() -> None:
         remaining_text(400, 400)
         == "About 400 tokens of the conversation are left, within the target of 400."
     )
+
+
+def test_a_rehearsal_shows_the_plan_and_what_becomes_of_the_context() -> None:
+    thread = library()
+    plan = plan_compression(thread.state, 50, SMALL.discard)
+    assert isinstance(plan, CompressionPlan)
+    found = rehearsed(thread.state, 50, thread.policy, only_discard=False)
+    assert isinstance(found, RehearsedCompression)
+    assert (found.preview, found.text) == (compression_preview(plan), preview_text(plan))
+    assert found.change.before - (found.change.after or 0) == plan.freed_tokens
+
+
+def test_a_rehearsal_that_would_discard_nothing_shows_the_plan_and_says_why() -> None:
+    thread = library()
+    found = rehearsed(thread.state, 10_000, thread.policy, only_discard=False)
+    assert isinstance(found, RefusedCompression)
+    assert (found.preview.entry_ids, found.preview.target_tokens) == ([], 10_000)
+    assert found.refusal.reason is Reason.NOTHING_TO_TRIM
+
+
+def test_a_rehearsal_masks_what_it_may() -> None:
+    thread = at_work(*"abcdefg", policy=FREE)
+    target = total_tokens(context_segments(thread.state)) - 150
+    masked = rehearsed(thread.state, target, FREE, only_discard=False)
+    discarded = rehearsed(thread.state, target, FREE, only_discard=True)
+    assert isinstance(masked, RehearsedCompression)
+    assert isinstance(discarded, RehearsedCompression)
+    assert (masked.preview.entry_ids, discarded.preview.masked_entry_ids) == ([], [])
 
 
 def timeline(thread: Conversation, *expanded: str) -> list[str]:

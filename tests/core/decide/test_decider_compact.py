@@ -200,6 +200,16 @@ def test_a_result_that_comes_too_late_is_refused() -> None:
     thread.when(late).rejected(Reason.INTERNAL)
 
 
+def test_a_summary_does_not_end_a_turn_that_has_begun_meanwhile() -> None:
+    thread = started(turns=3)
+    operation_id = thread.begin_compaction()
+    turn_id = thread.begin_turn()
+    done = internal.CompleteCompaction(operation_id, "in short", 1_500)
+    thread.when(done).rejected(Reason.COMPACTION_FAILED)
+    complete(thread, turn_id)
+    thread.do(done)
+
+
 def test_a_result_of_another_compaction_is_refused() -> None:
     thread = started(turns=3)
     thread.begin_compaction()

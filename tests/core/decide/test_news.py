@@ -105,6 +105,22 @@ def test_only_a_change_is_news_and_the_last_of_a_batch_wins(
     assert started().report(other, now) == (other, now)
 
 
+def test_a_name_is_confirmed_once_and_only_as_it_is() -> None:
+    thread = started()
+    named, confirmed = ev.ThreadRenamed("mine", unconfirmed=True), ev.NameConfirmed("mine")
+    assert thread.report(confirmed) == ()
+    assert thread.report(named) == (named,)
+    assert thread.report(ev.NameConfirmed("A name")) == ()
+    assert thread.report(confirmed) == (confirmed,)
+    assert not thread.state.name_unconfirmed
+    assert thread.report(confirmed) == ()
+
+
+def test_a_confirmation_of_an_older_name_leaves_the_newer_one_unconfirmed() -> None:
+    thread = started().write(ev.ThreadRenamed("mine", unconfirmed=True), ev.NameConfirmed("older"))
+    assert thread.state.name_unconfirmed
+
+
 def test_facts_without_an_identity_are_always_new() -> None:
     lost = ev.ContextLost(1, "gone")
     assert started().report(lost, lost) == (lost, lost)

@@ -107,6 +107,7 @@ def test_an_entry_is_found_by_each_of_its_names() -> None:
     state = worked().state
     middle = placed(state, 4)
     assert (middle.turn, middle.short_id, middle.entry.id) == (2, "h2.2", "two")
+    assert [placed(state, position).text for position in (3, 4, 5)] == ["two?", "ls", "two!"]
     turn_id = middle.entry.turn_id
     assert names(state, "h2.2") == "h2.2"
     assert names(state, "two") == "h2.2"

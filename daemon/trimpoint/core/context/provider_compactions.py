@@ -81,8 +81,8 @@ def is_own_compaction(entry: Entry) -> bool:
 
 
 def _filled_since(state: ThreadState) -> int:
-    """Returns the number of the last generation that was given its turns in full, or 0. Compactions
-    by Codex before it have no effect any more.
+    """Returns the number of the last generation that was given its turns in full, or that of the
+    first one. Compactions by Codex before it have no effect any more.
 
     A fork, as a revert makes one, continues with the context of the generation that it was forked
     from.
@@ -90,10 +90,10 @@ def _filled_since(state: ThreadState) -> int:
     trimmed = {point.generation for point in state.trim_points}
     number = state.generation.number
     while (
-        number and state.generations[number - 1].bootstrap == "provider" and number not in trimmed
+        number > 1
+        and state.generations[number - 1].bootstrap == "provider"
+        and number not in trimmed
     ):
-        if number == 1:
-            return 0
         before = (turn.generation for turn in reversed(state.turns) if turn.generation < number)
         number = next(before, 0)
     return number

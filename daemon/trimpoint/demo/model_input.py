@@ -4,7 +4,7 @@ a trim. Pure functions.
 
 import difflib
 import re
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -14,19 +14,21 @@ Item = dict[str, Any]
 
 
 Spoken = tuple[str, str]
+Seen = Literal["", "sent", "answer"]
+"""Of an item: it is not in an input, it was sent in it, or it is the model's answer to it."""
 
 
 class Row(NamedTuple):
-    """One item of the model's input. `seen` tells of each input whether the item is in it."""
+    """One item of the model's input, with its place in each input."""
 
     role: str
     text: str
-    seen: tuple[bool, ...]
+    seen: tuple[Seen, ...]
 
     @property
     def is_pruned(self) -> bool:
         """Returns whether the item was in the first input, and is not in the last."""
-        return self.seen[0] and not self.seen[-1]
+        return bool(self.seen[0]) and not self.seen[-1]
 
 
 def compared(*inputs: tuple[list[Item], str]) -> list[Row]:
@@ -40,6 +42,10 @@ def compared(*inputs: tuple[list[Item], str]) -> list[Row]:
     for number, (items, answer) in enumerate(inputs):
         spoken = list(map(_spoken, _conversation(items)))
         rows = _with_input(rows, [*spoken, *([("assistant", answer)] if answer else [])], number)
+        if answer:
+            last = max(place for place, row in enumerate(rows) if row.seen[-1])
+            seen = rows[last].seen
+            rows[last] = rows[last]._replace(seen=(*seen[:-1], "answer"))
     return rows
 
 
@@ -49,13 +55,14 @@ def _with_input(rows: list[Row], spoken: list[Spoken], number: int) -> list[Row]
     steps = difflib.SequenceMatcher(
         None, [(row.role, row.text) for row in old], new, autojunk=False
     ).get_opcodes()
+    nowhere: list[Seen] = [""] * number
     merged: list[Row] = []
     for kind, old_from, old_to, new_from, new_to in steps:
         if kind == "equal":
-            merged += [row._replace(seen=(*row.seen, True)) for row in old[old_from:old_to]]
+            merged += [row._replace(seen=(*row.seen, "sent")) for row in old[old_from:old_to]]
             continue
-        merged += [Row(*item, seen=(*[False] * number, True)) for item in new[new_from:new_to]]
-        merged += [row._replace(seen=(*row.seen, False)) for row in old[old_from:old_to]]
+        merged += [Row(*item, seen=(*nowhere, "sent")) for item in new[new_from:new_to]]
+        merged += [row._replace(seen=(*row.seen, "")) for row in old[old_from:old_to]]
     return merged[::-1]
 
 

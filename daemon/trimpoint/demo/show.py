@@ -8,7 +8,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from trimpoint.demo.model_input import Row
+from trimpoint.demo.model_input import Row, Seen
 from trimpoint.demo.proof import Findings
 from trimpoint.demo.script import FILE, Line
 
@@ -20,6 +20,8 @@ _ROLES = {
     "summary": "magenta",
 }
 _TEXT_WIDTH, _LEAST_TEXT_WIDTH = 64, 16
+# What stands above and below the comparison on one screen of the demo.
+_LINES_AROUND = 26
 # The longest name of a role with its padding, and the padding of the text.
 _ROLE_CELLS = 15
 
@@ -53,9 +55,13 @@ def command(console: Console, text: str, message: str) -> None:
 def model_input(
     console: Console, rows: list[Row], preamble: int, inputs: Sequence[str] = ("before", "after")
 ) -> None:
-    """Prints a comparison of inputs, one line for each item and a column for each input."""
+    """Prints a comparison of inputs, one line for each item and a column for each input; on a low
+    screen a line for each prompt, so that all can be seen at once.
+    """
+    is_low = console.is_terminal and console.height < len(rows) + _LINES_AROUND
+    rows = [row for row in rows if not is_low or row.role in ("user", "summary")]
     table = Table(
-        title="what the model is sent",
+        title="what the model is sent" + ", by its prompts" * is_low,
         title_style="italic dim",
         title_justify="left",
         box=None,
@@ -83,19 +89,25 @@ def model_input(
         table.add_row(*_marks(row.seen), Text(row.role, role), said)
     console.print(table)
     counts = [sum(mark.plain == sign for row in rows for mark in _marks(row.seen)) for sign in "✂✚"]
-    console.print(Text(f"● sent; ✂ pruned: {counts[0]}; ✚ new: {counts[1]}", "dim"))
+    is_answered = any("answer" in row.seen for row in rows)
+    answer = "○ its answer; " if is_answered else ""
+    console.print(Text(f"● sent; {answer}✂ pruned: {counts[0]}; ✚ new: {counts[1]}", "dim"))
 
 
-def _marks(seen: Sequence[bool]) -> list[Text]:
-    marks = [Text("●" if seen[0] else "", "green")]
-    for at, (was, is_there) in enumerate(pairwise(seen), 1):
-        if was and not is_there:
+def _marks(seen: Sequence[Seen]) -> list[Text]:
+    marks = [_mark(seen[0])]
+    for at, (was, place) in enumerate(pairwise(seen), 1):
+        if was and not place:
             marks.append(Text("✂", "bold red"))
-        elif is_there and not any(seen[:at]):
+        elif place == "sent" and not any(seen[:at]):
             marks.append(Text("✚", "bold cyan"))
         else:
-            marks.append(Text("●" if is_there else "", "green"))
+            marks.append(_mark(place))
     return marks
+
+
+def _mark(place: Seen) -> Text:
+    return Text({"": "", "sent": "●", "answer": "○"}[place], "green")
 
 
 def verdict(console: Console, findings: Findings) -> None:

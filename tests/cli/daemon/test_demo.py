@@ -154,9 +154,9 @@ def test_of_two_equal_items_the_later_one_counts_as_kept() -> None:
     before = [item("same"), item("a"), item("same")]
     rows = compared((before, "b"), ([item("same"), item("new")], ""), ([*before, item("new")], ""))
     assert [(row.text, *row.seen) for row in rows] == [
-        ("same", True, False, True),
-        ("a", True, False, True),
-        ("same", True, True, True),
-        ("b", True, False, False),
-        ("new", False, True, True),
+        ("same", "sent", "", "sent"),
+        ("a", "sent", "", "sent"),
+        ("same", "sent", "sent", "sent"),
+        ("b", "answer", "", ""),
+        ("new", "", "sent", "sent"),
     ]

@@ -132,4 +132,9 @@ def _document(story: Story, findings: Findings) -> dict[str, Any]:
 
 
 def _row(row: Row) -> dict[str, Any]:
-    return {"role": row.role, "text": row.text, "before": row.seen[0], "after": row.seen[-1]}
+    return {
+        "role": row.role,
+        "text": row.text,
+        "before": bool(row.seen[0]),
+        "after": bool(row.seen[-1]),
+    }

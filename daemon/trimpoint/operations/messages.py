@@ -11,8 +11,8 @@ from trimpoint.core.model.decision import counted
 from trimpoint.core.model.ledger import Boundary, Discard, TrimPoint
 from trimpoint.core.model.operations import DELETE, Phase
 from trimpoint.core.model.state import Operation, Reverting, ThreadState
-from trimpoint.core.views.pins_view import pinned_within
-from trimpoint.core.views.trim_outcome import called, came_back, removed_text
+from trimpoint.core.views.pins_view import Left
+from trimpoint.core.views.trim_outcome import called, came_back, last_turns, removed_text
 from trimpoint.threads.worktrees import Preview, Restored
 
 AFTER_OVERFLOW = (
@@ -204,14 +204,9 @@ def _cleared(state: ThreadState, point: TrimPoint) -> str:
     if not point.pruned_turn_count:
         gone = "what was injected" if point.pruned_injected else "the summary"
         return f"Context cleared: {gone} left it, nothing kept. Files are as they were."
-    pinned = pinned_within(state, point.turn_index - point.pruned_turn_count, point.turn_index)
-    messages = point.pruned_message_count - sum(turn.message_count for turn in pinned)
-    turns = point.pruned_turn_count - len(pinned)
-    pruned = f"{counted(messages, 'message')} in {counted(turns, 'turn')}"
-    rest = f"{_last_turns(kept)} kept" if kept else "nothing kept"
-    return (
-        f"Context cleared: {pruned} left it, {rest}.{_brought_back(state)} Files are as they were."
-    )
+    rest = f"{last_turns(kept)} kept" if kept else "nothing kept"
+    gone = f"Context cleared: {Left.of(state, point)} left it, {rest}."
+    return f"{gone}{_brought_back(state)} Files are as they were."
 
 
 def _brought_back(state: ThreadState) -> str:
@@ -237,7 +232,7 @@ def _compacted(state: ThreadState, point: TrimPoint) -> str:
             "cannot be shown."
         )
     kept = state.active_turn_count
-    tail = f", {_last_turns(kept)} kept word for word" if kept else ""
+    tail = f", {last_turns(kept)} kept word for word" if kept else ""
     return (
         f"Context compacted: {count} summarized{tail}. The context now holds "
         f"{counted(active_message_count(state), 'message')}."
@@ -256,7 +251,7 @@ def _discarded(discard: Discard) -> str:
 
 def _undone(state: ThreadState, boundary: Boundary) -> str:
     holds = f"it holds {counted(state.active_turn_count, 'turn')}"
-    back = came_back(boundary)
+    back = came_back(state, boundary)
     back = back[0].upper() + back[1:]
     return f"Undone: {called(boundary)}. {back}; {holds}. Files are as they were."
 
@@ -268,7 +263,3 @@ def _redone(state: ThreadState) -> str:
         return f"Done again. {_discarded(boundary)}"
     said = _compacted if boundary.summary is not None else _cleared
     return f"Done again. {said(state, boundary)}"
-
-
-def _last_turns(count: int) -> str:
-    return "the last turn" if count == 1 else f"the last {count} turns"

@@ -29,7 +29,7 @@ async def test_a_shell_pins_trims_undoes_and_looks(stage: CliHarness) -> None:
     assert cleared.out.splitlines()[-1] == "To undo: trimpoint undo"
     assert "(pinned)" in items.out
     assert [one["pinned"] for one in document["items"]].count(True) == 2
-    assert "Would undo /clear: 4 messages in 2 turns" in planned.out
+    assert "Would undo /clear: 2 messages in 1 turn" in planned.out
     assert undone.out.splitlines()[-1] == "To undo: trimpoint undo --redo"
     assert "Done again." in redone.out
     assert (gone.code, "Unpinned" in gone.out) == (0, True)

@@ -88,7 +88,10 @@ def test_a_clear_of_injected_items_alone_says_what_left_the_context_and_what_com
     assert ready_message(thread.state, operation, []).startswith(
         "Context cleared: what was injected left it, nothing kept."
     )
-    assert came_back(thread.state.trim_points[-1]) == "what was injected is in the context again"
+    assert (
+        came_back(thread.state, thread.state.trim_points[-1])
+        == "what was injected is in the context again"
+    )
     inject(thread, "second")
     assert shown(thread) == ["second"]
     thread.turn()

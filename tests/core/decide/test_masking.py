@@ -96,7 +96,7 @@ def test_undo_and_redo_of_a_mask_are_exact() -> None:
     masked = conversation_items(thread.state)
     boundary = newest_boundary(thread.state)
     assert boundary is not None
-    assert came_back(boundary).startswith("the output of 1 entry of about ")
+    assert came_back(thread.state, boundary).startswith("the output of 1 entry of about ")
     act(thread, client(wire.UndoTrim))
     assert conversation_items(thread.state) == before
     act(thread, client(wire.UndoTrim, redo=True))

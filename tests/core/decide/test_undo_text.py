@@ -79,7 +79,7 @@ def test_the_answer_to_undo_counts_what_came_back(trim: str, back: str) -> None:
             )
     boundary = newest_boundary(thread.state)
     assert boundary is not None
-    assert came_back(boundary) == back
+    assert came_back(thread.state, boundary) == back
 
 
 def test_the_way_back_is_an_undo_a_redo_or_a_revert() -> None:

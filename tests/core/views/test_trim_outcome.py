@@ -106,6 +106,16 @@ def test_a_dry_run_says_what_goes_and_what_is_kept(
     assert planned_text(started(turns=3).state, planned) == expected
 
 
+def test_a_pinned_turn_neither_leaves_nor_comes_back() -> None:
+    thread = pinned(3, 1)
+    planned = wire.TrimContext(**IDS, keep_last_n_turns=1)
+    text = planned_text(thread.state, planned)
+    assert text == "Would clear 2 messages in 1 turn, the last turn kept."
+    thread.clear(1)
+    again = planned_text(thread.state, wire.UndoTrim(**IDS))
+    assert "2 messages in 1 turn would be in the context again" in again
+
+
 def test_a_dry_run_of_an_undo_that_is_refused_says_why() -> None:
     assert "undo" in planned_text(started(turns=1).state, wire.UndoTrim(**IDS))
 

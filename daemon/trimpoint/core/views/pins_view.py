@@ -1,16 +1,18 @@
 """Renders pins for clients and as text for a person."""
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 from trimpoint_protocol.hints import CommandHint
 from trimpoint_protocol.readmodel import ContextPin
 
+from trimpoint.core.context.active_context import TrimPlan
 from trimpoint.core.context.context_size import share_text, window_of
 from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.context.segment_kinds import preview
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import Policy, counted
-from trimpoint.core.model.ledger import Pin, Turn
+from trimpoint.core.model.ledger import Pin, TrimPoint, Turn
 from trimpoint.core.model.spelling import Said
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
@@ -70,6 +72,28 @@ def pinned_within(state: ThreadState, first_turn: int, end_turn: int) -> list[Tu
         for pin in standing_pins(state)
         if pin.turn_id is not None and first_turn <= pin.place < end_turn
     ]
+
+
+class Left(NamedTuple):
+    """What a trim took out of the context, without the turns that stayed because they are
+    pinned.
+    """
+
+    messages: int
+    turns: int
+
+    @classmethod
+    def of(cls, state: ThreadState, trim: TrimPoint | TrimPlan) -> "Left":
+        """Counts what a trim took out, or what a planned one would."""
+        turns = trim.pruned_turn_count
+        kept = len(trim.kept) if isinstance(trim, TrimPlan) else len(state.turns) - trim.turn_index
+        end = len(state.turns) - kept
+        pinned = pinned_within(state, end - turns, end)
+        messages = trim.pruned_message_count - sum(turn.message_count for turn in pinned)
+        return cls(messages, turns - len(pinned))
+
+    def __str__(self) -> str:
+        return f"{counted(self.messages, 'message')} in {counted(self.turns, 'turn')}"
 
 
 def _name(pin: ContextPin) -> str:

@@ -27,6 +27,7 @@ from trimpoint.core.model.ledger import Boundary, Discard
 from trimpoint.core.model.state import Reverting, ThreadState
 from trimpoint.core.model.tokens import estimate_total
 from trimpoint.core.model.usage import model_in
+from trimpoint.core.views.pins_view import Left
 
 SUMMARY_TO_COME = "The summary is not counted, because it is not written yet."
 UNDO, REDO = "/undo", "/undo --redo"
@@ -170,19 +171,21 @@ def planned_text(state: ThreadState, command: Planned) -> str:
             return f"Would archive the thread and start {new} with the same files and settings."
         case wire.UndoTrim():
             undone = plan_undo(state, redo=command.redo)
-            return undone.message if isinstance(undone, Rejected) else _planned_undo_text(undone)
+            return (
+                undone.message
+                if isinstance(undone, Rejected)
+                else _planned_undo_text(state, undone)
+            )
         case wire.TrimContext() | wire.CompactContext():
             verb = "clear" if isinstance(command, wire.TrimContext) else "summarize"
             plan = plan_trim(state, command.keep_last_n_turns or 0)
             if plan is None or not plan.pruned_turn_count:
                 return f"Would {verb} what the context begins with."
-            gone = (
-                f"{counted(plan.pruned_message_count, 'message')} in "
-                f"{counted(plan.pruned_turn_count, 'turn')}"
-            )
-            kept = (
-                f"the last {counted(len(plan.kept), 'turn')} kept" if plan.kept else "nothing kept"
-            )
+            # A summary is made of the pinned turns too.
+            without_pins = Left.of(state, plan)
+            every = Left(plan.pruned_message_count, plan.pruned_turn_count)
+            gone = without_pins if verb == "clear" else every
+            kept = f"{last_turns(len(plan.kept))} kept" if plan.kept else "nothing kept"
             return f"Would {verb} {gone}, {kept}."
         case _:
             assert_never(command)
@@ -207,12 +210,17 @@ def _measured_after(state: ThreadState, plan: UndoPlan) -> ContextSize | None:
     return ContextSize(sample.used, is_estimate=False, is_unknown=False) if sample else None
 
 
-def _planned_undo_text(plan: UndoPlan) -> str:
+def _planned_undo_text(state: ThreadState, plan: UndoPlan) -> str:
     turns = f"the context would hold {counted(len(plan.opened.turn_ids), 'turn')}"
     if plan.opened.reason == "redo":
         return f"Would make {called(plan.boundary)} again; {turns}."
-    comes_back = came_back(plan.boundary, planned=True)
+    comes_back = came_back(state, plan.boundary, planned=True)
     return f"Would undo {called(plan.boundary)}: {comes_back}; {turns}."
+
+
+def last_turns(count: int) -> str:
+    """Returns the last turns as words."""
+    return "the last turn" if count == 1 else f"the last {count} turns"
 
 
 def called(boundary: Boundary) -> str:
@@ -233,7 +241,7 @@ def removed_text(discard: Discard) -> str:
     return f"{' and '.join(parts)} of about {discard.est_tokens:,} tokens"
 
 
-def came_back(boundary: Boundary, *, planned: bool = False) -> str:
+def came_back(state: ThreadState, boundary: Boundary, *, planned: bool = False) -> str:
     """Returns a part of a sentence that says what an undo has brought back into the context, or
     would bring back with `planned`.
     """
@@ -243,8 +251,7 @@ def came_back(boundary: Boundary, *, planned: bool = False) -> str:
     elif not boundary.pruned_turn_count:
         what, count = "what was injected" if boundary.pruned_injected else "the summary", 1
     else:
-        count = boundary.pruned_message_count
-        turns = counted(boundary.pruned_turn_count, "turn")
-        what = f"{counted(count, 'message')} in {turns}"
+        left = Left.of(state, boundary)
+        count, what = left.messages, str(left)
     verb = "would be" if planned else "is" if count == 1 else "are"
     return f"{what} {verb} in the context again"

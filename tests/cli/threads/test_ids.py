@@ -41,9 +41,15 @@ def typed(
     return run
 
 
-# Each takes a thread, and answers with its id. None of them changes anything.
+# Each takes a thread, and answers with its id. None of them changes the conversation.
 OF_A_THREAD = (
     "timeline --json -t",
+    "timeline --json",
+    "checkpoints --json",
+    "pins --json",
+    "stats --json",
+    "export --format json",
+    "threads rename --json",
     "timeline --json --expand all -t",
     "checkpoints --json -t",
     "clear 1 --dry-run --json -t",
@@ -59,6 +65,14 @@ OF_A_THREAD = (
     "export --format json -t",
     "sessions show --json",
     "sessions export",
+)
+# Each takes a turn, and belongs to the thread that the id names. None of them changes files.
+OF_A_TURN = (
+    "diff {} --json",
+    "diff {} now --json",
+    "revert {} --dry-run --json",
+    "revert {} --context --dry-run --json",
+    "threads fork --json --at {}",
 )
 
 
@@ -84,13 +98,17 @@ async def test_every_id_that_is_shown_can_be_given_to_every_command(
         assert len((await typed("sessions", "--json")).json()["sessions"]) == 2
 
         problems = []
+        [hit] = re.findall(rf"{thread_id[-8:]}:h\d+\.\d+", (await typed("search", "alpha")).out)[:1]
+        few = ("timeline --json -t", "sessions show --json", "export --format json")
         for named, commands in (
             (thread_id[-8:], OF_A_THREAD),
-            (thread_id, ("timeline --json -t", "sessions show --json")),
-            (thread_id[-8:-4], ("timeline --json -t", "sessions show --json")),
+            (hit, OF_A_THREAD),
+            (thread_id, few),
+            (thread_id[-8:-4], few),
         ):
             for command in commands:
-                done = await typed(*command.split(), named)
+                name = ["alpha"] if "rename" in command else []
+                done = await typed(*command.split(), named, *name)
                 about = done.out if done.code == 0 else done.err + done.out
                 if done.code not in (0, 3) or other in about:
                     problems.append(f"{command} {named}: {done.code} {about[:200]}")
@@ -101,12 +119,24 @@ async def test_every_id_that_is_shown_can_be_given_to_every_command(
         # A thread is shown whole, not only what Codex has of it since the clear.
         shown = await typed("sessions", "show", thread_id[-8:], "--expand", "all")
         assert all(words in shown.out for words in ("alpha one", "beta two", "delta three"))
-        [hit] = re.findall(rf"{thread_id[-8:]}:h\d+\.\d+", (await typed("search", "alpha")).out)[:1]
         assert "alpha one" in (await typed("search", "--read", hit)).out
+        in_chat = await client.request("commands/execute", threadId=thread_id, text="/search alpha")
+        assert hit in in_chat["message"]
         commits = re.findall(r"\b[0-9a-f]{10}\b", (await typed("checkpoints", "-t", thread_id)).out)
         assert commits
+        await stage.turn(client, thread_id, "epsilon")
+        last = f"{thread_id[-8:]}:h4.1"
+        newest = re.findall(r"\b[0-9a-f]{10}\b", (await typed("checkpoints", thread_id)).out)[-1]
+        for turn in (last, newest):
+            for command in OF_A_TURN:
+                done = await typed(*command.format(turn).split())
+                assert done.code in (0, 3), (command, turn, done)
+                assert other not in done.out
+        assert (await typed("pin", last, "--json")).json()["threadId"] == thread_id
+        assert "turn 4" in (await typed("pins", last)).out
         for commit in commits:
             assert (await typed("diff", commit, "now", "-t", thread_id)).code == 0
+            assert (await typed("revert", commit, "-n", "-t", thread_id)).code in (0, 3)
         # A checkpoint names its thread, and so does a hit.
         compared = await typed("diff", commits[-1], "now", "--json")
         assert (compared.code, compared.json()["older"]["label"]) == (0, commits[-1])
@@ -116,6 +146,10 @@ async def test_every_id_that_is_shown_can_be_given_to_every_command(
         going_on = await typed("sessions", "continue", thread_id[-8:])
         assert going_on.code == 1
         assert f"trimpoint ask -t {thread_id[-8:]} TEXT" in " ".join(going_on.err.split())
+        assert "unarchive" not in going_on.err
+        await typed("threads", "archive", thread_id[-8:])
+        back = f"trimpoint threads unarchive {thread_id[-8:]}"
+        assert back in " ".join((await typed("sessions", "continue", thread_id[-8:])).err.split())
 
 
 async def test_a_session_of_another_agent_is_distinguished_from_a_thread(

@@ -17,6 +17,7 @@ from trimpoint.core.commands.parsing import (
     complete,
     parse,
 )
+from trimpoint.core.commands.pins import Pin
 from trimpoint.core.commands.registry import REGISTRY, help_text
 from trimpoint.core.commands.revert import Revert
 from trimpoint.core.commands.undo import Undo
@@ -312,6 +313,10 @@ def test_each_command_becomes_the_one_that_the_registry_names() -> None:
             "/revert 01a22083-72a1-7823-bc85-7f3e7361c173",
             Revert("01a22083-72a1-7823-bc85-7f3e7361c173"),
         ),
+        ("/revert h3.2", Revert("h3.2")),
+        ("/pin h3.2 9f4d0b20:h1.1 the rules", Pin(("h3.2", "9f4d0b20:h1.1"), note="the rules")),
+        ("/revert 9f4d0b20:h3.2 --context", Revert("9f4d0b20:h3.2", context=True)),
+        ("/revert 3f9c0d1e2a", Revert("3f9c0d1e2a")),
     ],
 )
 def test_revert_takes_a_turn_by_number_or_id_and_options(text: str, expected: Command) -> None:
@@ -319,7 +324,7 @@ def test_revert_takes_a_turn_by_number_or_id_and_options(text: str, expected: Co
 
 
 @pytest.mark.parametrize(
-    "rest", ["-1", "abc", "1 2", "1 --undo", "--undo 0", "--all", "1.5", "3 fix it", "01a22083"]
+    "rest", ["-1", "abc", "1 2", "1 --undo", "--undo 0", "--all", "1.5", "3 fix it", "01a220"]
 )
 def test_revert_with_anything_else_says_what_is_right(rest: str) -> None:
     outcome = parse(f"/revert {rest}")

@@ -189,6 +189,10 @@ def test_in_chat_it_is_a_bar_for_each_class_and_the_largest_items() -> None:
     assert lines[1].split()[0] == "instructions"
     assert any(line.strip().startswith("tools, rest") for line in lines)
     assert "The 5 largest:" in lines
+    # What holds parts of several classes says how much of each, as the bars count them.
+    mixed = msgspec.structs.replace(found.items[0], parts={"skills": 471, "toolResult": 861})
+    shown = msgspec.structs.replace(found, items=[mixed])
+    assert "tool result 861, skills 471: " in inspection_text(shown, NO_ADVICE)
     assert any(line.startswith("/clear ") for line in lines)
     nothing = inspection(started().state, Policy(), [], predicted=False)
     assert inspection_text(nothing, NO_ADVICE).splitlines()[0] == "Context: about 0 tokens."

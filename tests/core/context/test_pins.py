@@ -211,6 +211,15 @@ def test_pin_refuses_turns_that_do_not_exist_and_notes_that_are_too_long() -> No
     refused(thread, Reason.THREAD_ARCHIVED, client(wire.PinContext))
 
 
+def test_a_turn_is_pinned_by_an_entry_of_it() -> None:
+    thread = started(turns=3)
+    short = thread.state.id[-8:]
+    for number, name in enumerate(("h1.1", f"{short}:h2.1"), 1):
+        pin(thread, name)
+        assert thread.state.pins[-1].turn_id == thread.state.turns[number - 1].id
+    refused(thread, Reason.TURN_NOT_FOUND, client(wire.PinContext, turns=["h9.1"]))
+
+
 def test_pins_hold_a_share_of_the_window_unless_forced() -> None:
     thread = started(policy=WINDOW)
     thread.turn("word " * 300)

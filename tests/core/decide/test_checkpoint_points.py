@@ -1,12 +1,13 @@
 """A person's text for a moment, and the checkpoint that it names."""
 
 import pytest
-from trimpoint.core.decide.revisions import resolve_range, turn_files
+from trimpoint.core.decide.revisions import resolve_range, turn_files, turn_named
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Rejected
+from trimpoint.core.model.decision import Accepted, Rejected
 from trimpoint_protocol.errors import Reason
 
 from tests.core.given import Conversation, activity, started
+from tests.core.reverting import revert
 
 
 def conversation(turns: int = 3) -> tuple[Conversation, list[str], dict[str, str]]:
@@ -193,3 +194,69 @@ def test_an_automatic_turn_has_no_prompt() -> None:
 
 def test_rows_of_a_thread_without_turns_are_one() -> None:
     assert [(row.number, row.after) for row in turn_files(started().state)] == [(0, None)]
+
+
+def target(thread: Conversation, name: str) -> str | None:
+    """Returns the turn that a revert to `name` goes back to."""
+    decision = thread.when(revert(turn_id=name)).decision
+    assert isinstance(decision, Accepted), decision
+    [requested] = [one for one in decision.events if isinstance(one, ev.RevertRequested)]
+    return requested.turn_id
+
+
+# --- ids that are pasted ----------------------------------------------------------------------
+
+
+def test_a_turn_is_named_by_its_number_its_id_an_entry_or_the_checkpoint_after_it() -> None:
+    thread, turn_ids, commits = conversation()
+    short = thread.state.id[-8:]
+    names = (
+        "2",
+        turn_ids[1],
+        "h2.1",
+        f"{short}:h2.2",
+        f"{short[:4]}:h2.2",
+        "m2.1",
+        commits["2 after"],
+    )
+    for name in names:
+        assert turn_named(thread.state, name) == 2, name
+        assert target(thread, name) == turn_ids[1], name
+        begin = commits["2 before"]
+        assert compared(thread, newer=name) == (begin, commits["2 after"]), name
+    assert turn_named(thread.state, commits["1 before"]) == 0
+    # What others did between two turns belongs to the time before the later one.
+    assert turn_named(thread.state, commits["3 before"]) == 2
+
+
+def test_an_id_of_another_thread_or_of_no_turn_is_refused_with_a_way_on() -> None:
+    thread, _, _ = conversation()
+    for name, said in (
+        ("00000000:h2.1", "an entry of another thread"),
+        ("h9.1", "names no turn"),
+        ("abcdef0", "names no turn"),
+    ):
+        found = turn_named(thread.state, name)
+        assert isinstance(found, Rejected)
+        assert said in found.message
+    thread.revert(turn_count=1, scope="files+context")
+    safety = next(one.commit for one in thread.state.checkpoints if one.moment == "safety")
+    found = turn_named(thread.state, safety)
+    assert isinstance(found, Rejected)
+    assert [hint.command for hint in found.hints] == ["/revert --undo"]
+
+
+def test_a_checkpoint_that_several_turns_share_names_the_last_of_them() -> None:
+    thread = started()
+    first, second, third = thread.turn(), thread.turn(), thread.turn()
+    for turn_id, before, after in (
+        (first, "aaaaaaa", "aaaaaaa"),
+        (second, "aaaaaaa", "bbbbbbb"),
+        (third, "bbbbbbb", "bbbbbbb"),
+    ):
+        for moment, commit in (("before", before), ("after", after)):
+            thread.report(ev.CheckpointCaptured(turn_id, moment, "/work", "ref", commit))
+    assert turn_named(thread.state, "aaaaaaa") == 1
+    assert compared(thread, newer="aaaaaaa") == ("aaaaaaa", "aaaaaaa")
+    assert turn_named(thread.state, "bbbbbbb") == 3
+    assert compared(thread, newer="bbbbbbb") == ("bbbbbbb", "bbbbbbb")

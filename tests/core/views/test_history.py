@@ -171,9 +171,11 @@ def test_in_the_context_is_what_the_model_sees_word_for_word() -> None:
 
 def test_a_hit_is_shown_in_one_line() -> None:
     state = worked().state
-    assert found_line(placed(state, 1), "a\n  b", in_context=True) == "h1.2 (command): a b"
-    assert found_line(placed(state, 0), "a", in_context=False) == (
-        "h1.1 (prompt, not in the context): a"
+    assert found_line("thread-1", placed(state, 1), "a\n  b", in_context=True) == (
+        "thread-1:h1.2 (command): a b"
+    )
+    assert found_line("thread-1", placed(state, 0), "a", in_context=False) == (
+        "thread-1:h1.1 (prompt, not in the context): a"
     )
 
 

@@ -17,7 +17,7 @@ from trimpoint.git.dot_git import folders_to_look_in, is_repository
 SHORT_ID_CHARS = 8
 LEAST_ID_CHARS = 4
 """So many characters of the beginning of a short id name its thread, as git's do a commit."""
-ENTRY = re.compile(r"([0-9a-f-]{4,36}):(h[0-9]+\.[0-9]+)")
+ENTRY = re.compile(r"([0-9a-f-]{4,36}):([hm][0-9]+\.[0-9]+)")
 """An entry as a hit of a search shows it: the end of its thread's id, and its short id."""
 # Sub-agents and reviews are threads to Codex, and no conversations of a person's.
 _SOURCES = ["cli", "vscode", "exec", "appServer", "unknown"]

@@ -7,6 +7,7 @@ from trimpoint.cli.parsing.options import (
     add_location_options,
     command,
     for_clients,
+    for_one_thread,
     seconds,
     thread_options,
 )
@@ -69,7 +70,7 @@ def add_open(commands: Commands) -> None:
     parser.add_argument(
         "--print", action="store_true", help="print the address instead of opening a browser"
     )
-    for_clients(parser, thread=True)
+    for_one_thread(parser)
 
 
 def add_desktop(commands: Commands) -> None:

@@ -69,6 +69,8 @@ _GROUP_OF = {
     **dict.fromkeys(daemons.OF_DAEMON, "daemon"),
 }
 _OF_THREAD = frozenset({"-t", "--thread", "--last"})
+# What a list or a search shows of a thread.
+_ID = re.compile(r"(?=.*[0-9])[0-9a-f-]{8,36}(:h[0-9]+\.[0-9]+)?")
 _HELP = frozenset({"-h", "--help"})
 
 
@@ -91,7 +93,10 @@ class _Parser(argparse.ArgumentParser):
         choice = re.match(r"argument (\S+): invalid choice: ('.*?') \(choose from (.*)\)", message)
         if choice:
             sentence = f"{choice[1]} takes one of {choice[3]}, not {choice[2]}".replace("'", "")
-        hint = f"See {self.prog} --help."
+        wrong = re.search(r", not '(\S+)'$", message)
+        takes_thread = any(action.dest == "thread" for action in self._actions)
+        naming = _naming(wrong[1]) if wrong is not None and takes_thread else ""
+        hint = f"{naming}See {self.prog} --help."
         if missing := re.match(r"the following arguments are required: (.*)", message):
             sentence = f"{self.prog} needs {missing[1]}"
             if missing[1] == "ACTION":
@@ -189,11 +194,31 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parsed, unknown = parser.parse_known_args([*words, *options, *rest])
     if unknown:
         command = "trimpoint" if is_bare else f"trimpoint {parsed.command}"
-        raise UsageError(f"{command} does not take {unknown[0]!r}.", f"See {command} --help.")
+        hint = _naming(unknown[0]) if hasattr(parsed, "thread") else ""
+        raise UsageError(f"{command} does not take {unknown[0]!r}.", f"{hint}See {command} --help.")
+    _name_once(parsed)
     if is_bare and words == ["chat"] and not _is_at_terminal():
         sys.stdout.write(short_help())
         raise SystemExit(0)
     return parsed
+
+
+def _naming(word: str) -> str:
+    """Returns how the thread is named, where a word may be the id of one."""
+    return f"A thread is named by -t {word}. " if _ID.fullmatch(word) else ""
+
+
+def _name_once(parsed: argparse.Namespace) -> None:
+    """Puts a thread that was typed as THREAD where `--thread` puts it.
+
+    :raises UsageError: when both were typed.
+    """
+    named = getattr(parsed, "named", None)
+    if named is not None and parsed.thread is not None:
+        hint = f"See trimpoint {parsed.command} --help."
+        raise UsageError("Name one thread: THREAD, or --thread THREAD.", hint)
+    if named is not None:
+        parsed.thread = named
 
 
 def _help_asked(parser: RootParser, topic: Sequence[str]) -> list[str]:

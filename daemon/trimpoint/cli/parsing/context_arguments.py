@@ -5,9 +5,16 @@ shell's own, with more than the slash command shows.
 import argparse
 from collections.abc import Callable
 from functools import partial
+from itertools import takewhile
 
 from trimpoint.cli.parsing.options import Commands, command, for_clients, for_one_thread
-from trimpoint.core.commands.arguments import Argument, Unit, spelled_option
+from trimpoint.core.commands.arguments import (
+    TURN,
+    TURN_NUMBER,
+    Argument,
+    Unit,
+    spelled_option,
+)
 from trimpoint.core.commands.declaration import Command, Group
 from trimpoint.core.commands.registry import REGISTRY
 from trimpoint.core.model.spelling import Spelling, with_commands
@@ -38,7 +45,10 @@ def _add(kind: type[Command], commands: Commands) -> None:
     for name, one in declared_arguments.items():
         if one.kind in ("option", "switch"):
             _add_option(parser, name, one)
-    for_clients(parser, thread=True)
+    if declared_arguments:
+        for_clients(parser, thread=True)
+    else:
+        for_one_thread(parser)
     if takes_text:
         _add_text(parser, declared_arguments)
 
@@ -95,6 +105,17 @@ def typed(arguments: argparse.Namespace) -> str:
     """Returns the slash command that a command line stands for."""
     given = vars(arguments)
     return REGISTRY[arguments.slash].typed(given, *given.get(WORDS, ()))
+
+
+def turns_named(arguments: argparse.Namespace) -> list[str]:
+    """Returns what a command line gives where turns are named."""
+    given = vars(arguments)
+    for name, one in REGISTRY[arguments.slash].arguments().items():
+        if one.unit is TURN:
+            return [given[name]] if given[name] is not None else []
+        if one.unit is TURN_NUMBER:
+            return [*takewhile(lambda word: TURN_NUMBER.read(word) is not None, given[WORDS])]
+    return []
 
 
 def add_context(commands: Commands) -> None:

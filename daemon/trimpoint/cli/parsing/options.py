@@ -9,6 +9,7 @@ import textwrap
 from typing import Any
 
 MAX_TURNS = 1_000_000
+NAMED = "the same as --thread THREAD"
 LOCATION_OPTIONS = (
     ("--socket", "PATH", "the daemon's Unix socket"),
     ("--state-dir", "DIR", "where the daemon keeps its journals"),
@@ -132,7 +133,7 @@ def thread_options(parser: argparse.ArgumentParser) -> None:
 
 def for_one_thread(parser: argparse.ArgumentParser) -> None:
     """Adds the options of a command that acts on one thread and takes no other argument."""
-    parser.add_argument("named", metavar="THREAD", nargs="?", help="the same as --thread THREAD")
+    parser.add_argument("named", metavar="THREAD", nargs="?", help=NAMED)
     for_clients(parser, thread=True)
 
 

@@ -70,7 +70,7 @@ def _agent_option(parser: argparse.ArgumentParser) -> None:
 
 def _add_show(actions: Commands) -> None:
     parser = _action(actions, "show", "show", "show a session's history with what was compacted")
-    parser.add_argument("id", metavar="ID", help="a session's id, or the end of it")
+    parser.add_argument("id", metavar="ID", type=session, help="a session's id, or the end of it")
     _agent_option(parser)
     parser.add_argument(
         "--expand",
@@ -89,7 +89,7 @@ def _add_continue(actions: Commands) -> None:
     parser = _action(
         actions, "continue", "continuing", "begin a thread that holds a session's context", CONTINUE
     )
-    parser.add_argument("id", metavar="ID", help="a session's id, or the end of it")
+    parser.add_argument("id", metavar="ID", type=session, help="a session's id, or the end of it")
     _agent_option(parser)
     parser.add_argument(
         "--cwd",
@@ -108,7 +108,9 @@ def _add_export(actions: Commands) -> None:
     parser = _action(
         actions, "export", "export", "write sessions as JSON lines, Markdown or HTML", EXPORT
     )
-    parser.add_argument("ids", metavar="ID", nargs="+", help="a session's id, or the end of it")
+    parser.add_argument(
+        "ids", metavar="ID", nargs="+", type=session, help="a session's id, or the end of it"
+    )
     _agent_option(parser)
     parser.add_argument("--format", choices=FORMATS, default="unified", help="default: unified")
     parser.add_argument(
@@ -118,6 +120,11 @@ def _add_export(actions: Commands) -> None:
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="a new file (default: stdout)")
     for_clients(parser)
+
+
+def session(text: str) -> str:
+    """Parses the id of a session; an entry, as a search shows it, names the session that has it."""
+    return re.sub(r"(?<=[0-9a-f]):h[0-9]+\.[0-9]+$", "", text)
 
 
 def moment(text: str) -> datetime:

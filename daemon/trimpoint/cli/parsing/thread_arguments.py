@@ -6,6 +6,7 @@ from typing import get_args
 from trimpoint_protocol.shapes.history_kinds import HistoryKind
 
 from trimpoint.cli.parsing.options import (
+    NAMED,
     Commands,
     around,
     command,
@@ -21,7 +22,8 @@ A turn's number counts from 1, pruned turns too. trimpoint diff N shows what tur
 
 DIFF = """\
 moments:
-  3         turn 3, its end (0: before the first); its id will do, too
+  3         turn 3, its end (0: before the first)
+  h3.2      the turn of this entry, as trimpoint search shows it
   now       the files as they are
   safety    before the last revert
   COMMIT    a checkpoint, as trimpoint checkpoints shows it
@@ -67,7 +69,7 @@ def add_timeline(commands: Commands) -> None:
         default=200,
         help="the newest N entries (default 200)",
     )
-    for_clients(parser, thread=True)
+    for_one_thread(parser)
 
 
 def add_checkpoints(commands: Commands) -> None:
@@ -109,7 +111,7 @@ def add_checkpoints(commands: Commands) -> None:
         metavar="DIR",
         help="with --storage and --prune: this one only, even if no thread works in it",
     )
-    for_clients(parser, thread=True)
+    for_one_thread(parser)
 
 
 def add_diff(commands: Commands) -> None:
@@ -147,10 +149,11 @@ def add_diff(commands: Commands) -> None:
 
 def add_watch(commands: Commands) -> None:
     """Adds the command `watch`."""
-    parser = command(
-        commands, "watch", "thread_commands.watch:run", "follow a thread live, until Ctrl-C"
+    for_one_thread(
+        command(
+            commands, "watch", "thread_commands.watch:run", "follow a thread live, until Ctrl-C"
+        )
     )
-    for_clients(parser, thread=True)
 
 
 def add_export(commands: Commands) -> None:
@@ -171,7 +174,7 @@ def add_export(commands: Commands) -> None:
         "--pruned", action="store_true", help="with what is no longer in the agent's context"
     )
     parser.add_argument("--out", metavar="FILE", help="a new file to write to (default: stdout)")
-    for_clients(parser, thread=True)
+    for_one_thread(parser)
 
 
 def add_search(commands: Commands) -> None:
@@ -238,6 +241,7 @@ def _add_rename(commands: Commands) -> None:
     parser = command(
         commands, "rename", "thread_commands.thread_changes:run_rename", "give a thread a name"
     )
+    parser.add_argument("named", metavar="THREAD", nargs="?", help=NAMED)
     parser.add_argument("name", metavar="NAME", help="its new name")
     for_clients(parser, thread=True)
 
@@ -293,7 +297,7 @@ def _add_fork(commands: Commands) -> None:
         "thread_commands.thread_changes:run_fork",
         "copy a thread, to try something out in the copy",
     )
-    parser.add_argument("--at", metavar="TURN", type=positive, help="as it was after this turn")
+    parser.add_argument("--at", metavar="TURN", help="as it was after this turn")
     for_one_thread(parser)
 
 

@@ -4,28 +4,25 @@ terminal, as git's own text otherwise.
 
 import argparse
 import os
-import re
 from functools import partial
 
 from rich.console import Console
 from rich.text import Text
-from trimpoint_protocol.methods import ThreadOverview
-from trimpoint_protocol.shapes.checkpoints import CheckpointDiff, CheckpointList
+from trimpoint_protocol.shapes.checkpoints import CheckpointDiff
 
 from trimpoint.cli.connection.client import Client, ask
 from trimpoint.cli.connection.connect import with_daemon
-from trimpoint.cli.connection.known_threads import current_folder, here, own_threads, place_of
-from trimpoint.cli.exits import CliError, Exit, UsageError
+from trimpoint.cli.connection.known_threads import current_folder, place_of
+from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.json_output import write_text
 from trimpoint.cli.pager import paged
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
-from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
+from trimpoint.cli.thread_commands.named_ids import thread_of
+from trimpoint.cli.thread_commands.thread_choice import print_thread
 from trimpoint.cli.views.diff_view import counts, diff_rows, file_table
 from trimpoint.core.model.decision import counted
 
 _MOST_MOMENTS = 2
-_COMMIT = re.compile(r"[0-9a-f]{7,40}")
-_MOST_TURNS = 1000
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -36,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _show(arguments: argparse.Namespace, client: Client) -> int:
-    thread = await _thread(client, arguments)
+    thread = await thread_of(client, arguments, arguments.moments)
     older, newer = [None, None, *arguments.moments][-2:]
     params = {
         "threadId": thread.id,
@@ -59,32 +56,6 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         print_line(Text(f"Nothing differs at {', '.join(map(one_line, arguments.path))}.", "dim"))
     _print_limits(found)
     return Exit.DONE
-
-
-async def _thread(client: Client, arguments: argparse.Namespace) -> ThreadOverview:
-    """Returns the thread that is named or, as a checkpoint belongs to one thread alone, the one
-    that has the checkpoints; those of this place are asked first.
-    """
-    commits = [name for name in arguments.moments if _COMMIT.fullmatch(name)]
-    if not commits or arguments.thread is not None or arguments.last:
-        return await chosen_thread(client, arguments)
-    place = here()
-    threads = sorted(await own_threads(client), key=lambda one: not one.is_at(place))
-    for thread in (one.overview for one in threads):
-        if thread is not None and await _has(client, thread, commits):
-            return thread
-    raise CliError(
-        f"No thread has the checkpoint {' and '.join(commits)}.",
-        "`trimpoint checkpoints` lists those of a thread.",
-        reason="checkpoint_not_found",
-    )
-
-
-async def _has(client: Client, thread: ThreadOverview, commits: list[str]) -> bool:
-    page = {"threadId": thread.id, "limit": _MOST_TURNS, "changes": False}
-    found = await ask(client, CheckpointList, "checkpoint/list", **page)
-    made = [found.safety or "", *(row.commit or "" for row in found.turns)]
-    return all(any(one.startswith(commit) for one in made) for commit in commits)
 
 
 def _from_root(path: str, thread_folder: str) -> str:

@@ -18,7 +18,8 @@ from trimpoint.cli import keyboard
 from trimpoint.cli.connection.client import Client, ConnectionLost, PendingAnswer, RemoteError
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.parsing.context_arguments import typed
+from trimpoint.cli.json_output import as_shown
+from trimpoint.cli.parsing.context_arguments import turns_named, typed
 from trimpoint.cli.terminal import (
     one_line,
     print_json,
@@ -27,7 +28,8 @@ from trimpoint.cli.terminal import (
     stderr_console,
     stdout_console,
 )
-from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
+from trimpoint.cli.thread_commands.named_ids import thread_of
+from trimpoint.cli.thread_commands.thread_choice import print_thread
 from trimpoint.cli.views.spinner import Spinner
 from trimpoint.cli.views.timeline_view import summary_panel
 from trimpoint.core.commands.clear import Clear
@@ -52,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int:
-    thread = await chosen_thread(client, arguments, changes=True)
+    thread = await thread_of(client, arguments, turns_named(arguments), changes=True)
     if not arguments.json:
         print_thread(thread, arguments)
     return await carry_out(client, thread.id, text, as_json=arguments.json)
@@ -71,7 +73,7 @@ async def carry_out(
     """
     if as_json:
         answer = await _answered(client, thread_id, text)
-        print_json({"threadId": thread_id, **answer})
+        print_json(as_shown({"threadId": thread_id, **answer}))
         return _ending(msgspec.convert(answer, CommandOutcome))[2]
     if thread_id is not None and parse(text) == Clear() and keyboard.is_there():
         text = f"/{Clear.command} {await _turns_to_keep(client, thread_id) or ''}".strip()

@@ -16,11 +16,13 @@ from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import here, own_threads, short_id
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, stderr_console, stdout_console
+from trimpoint.cli.thread_commands.named_ids import thread_of, turn_number
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, described, print_thread
+from trimpoint.core.model.decision import counted
 
 
 def run_rename(arguments: argparse.Namespace) -> int:
-    """Runs `rename NAME`."""
+    """Runs `rename [THREAD] NAME`."""
     if not arguments.name.strip():
         raise UsageError("The name is empty.", "See trimpoint threads rename --help.")
     return with_daemon(arguments, partial(_rename, arguments))
@@ -28,17 +30,17 @@ def run_rename(arguments: argparse.Namespace) -> int:
 
 def run_archive(arguments: argparse.Namespace) -> int:
     """Runs `archive [THREAD]`."""
-    return with_daemon(_named_once(arguments), partial(_archive, arguments))
+    return with_daemon(arguments, partial(_archive, arguments))
 
 
 def run_unarchive(arguments: argparse.Namespace) -> int:
     """Runs `unarchive [THREAD]`."""
-    return with_daemon(_named_once(arguments), partial(_unarchive, arguments))
+    return with_daemon(arguments, partial(_unarchive, arguments))
 
 
 def run_delete(arguments: argparse.Namespace) -> int:
     """Runs `delete THREAD`."""
-    if _named_once(arguments).thread is None:
+    if arguments.thread is None:
         raise UsageError(
             "trimpoint threads delete needs a THREAD.", "`trimpoint threads` lists them."
         )
@@ -47,26 +49,12 @@ def run_delete(arguments: argparse.Namespace) -> int:
 
 def run_fork(arguments: argparse.Namespace) -> int:
     """Runs `fork [THREAD] [--at TURN]`."""
-    return with_daemon(_named_once(arguments), partial(_fork, arguments))
+    return with_daemon(arguments, partial(_fork, arguments))
 
 
 def run_interrupt(arguments: argparse.Namespace) -> int:
     """Runs `interrupt [THREAD]`."""
-    return with_daemon(_named_once(arguments), partial(_interrupt, arguments), starts=False)
-
-
-def _named_once(arguments: argparse.Namespace) -> argparse.Namespace:
-    """Returns the arguments with the thread in `thread`, whether it was typed as THREAD or as
-    `--thread`.
-
-    :raises UsageError: when both were typed.
-    """
-    if arguments.named is not None:
-        if arguments.thread is not None:
-            hint = f"See trimpoint {arguments.command} --help."
-            raise UsageError("Name one thread: THREAD, or --thread THREAD.", hint)
-        arguments.thread = arguments.named
-    return arguments
+    return with_daemon(arguments, partial(_interrupt, arguments), starts=False)
 
 
 async def _rename(arguments: argparse.Namespace, client: Client) -> int:
@@ -132,7 +120,8 @@ async def _is_sure(thread: ThreadOverview) -> bool:
 
 
 async def _fork(arguments: argparse.Namespace, client: Client) -> int:
-    thread = await chosen_thread(client, arguments)
+    ids = [arguments.at] if arguments.at is not None else []
+    thread = await thread_of(client, arguments, ids)
     params: dict[str, Any] = {"threadId": thread.id, "excludeTurns": True}
     if arguments.at is not None:
         params["lastTurnId"] = await _turn_id(client, thread, arguments.at)
@@ -149,16 +138,17 @@ async def _fork(arguments: argparse.Namespace, client: Client) -> int:
     )
 
 
-async def _turn_id(client: Client, thread: ThreadOverview, number: int) -> str:
+async def _turn_id(client: Client, thread: ThreadOverview, name: str) -> str:
     turns = (await _snapshot(client, thread)).turns
-    if not 1 <= number <= len(turns):
+    number = await turn_number(client, thread, name)
+    if number is None or not 1 <= number <= len(turns):
         raise UsageError(
-            f"--at {number}: the thread has {len(turns)} turns.", "See trimpoint timeline."
+            f"--at {name}: the thread has {counted(len(turns), 'turn')}.", "See trimpoint timeline."
         )
     if turns[number - 1].trimmed:
         first = next((at for at, turn in enumerate(turns, 1) if not turn.trimmed), None)
         hint = "A copy without --at has all that it still knows."
-        said = f"--at {number}: that turn is no longer in the agent's context."
+        said = f"--at {name}: that turn is no longer in the agent's context."
         raise UsageError(
             said, hint if first is None else f"{hint} Turn {first} is the first that it knows."
         )

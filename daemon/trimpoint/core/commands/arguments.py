@@ -134,21 +134,27 @@ def _token_count(given: str) -> int | None:
 TOKENS = Unit("one number of tokens to get down to, such as 50000 or 50k", _token_count)
 
 
+# An entry as a search shows it, and what else names a turn: its id, or a checkpoint's commit.
+_ENTRY = r"(?:[0-9a-f-]{4,36}:)?[hm][1-9][0-9]{0,8}\.[1-9][0-9]{0,8}"
+_NAMES_TURN = re.compile(rf"[0-9a-fA-F-]{{36}}|[0-9a-f]{{7,40}}|{_ENTRY}")
+
+
 def _turn(given: str) -> int | str | None:
-    if re.fullmatch(r"[0-9a-fA-F-]{36}", given):
-        return given
     count: int | None = TURNS.read(given)
-    return count
+    return count if count is not None or not _NAMES_TURN.fullmatch(given) else given
 
 
 TURN = Unit("the number of the turn to go back to, 0 for before the first, or its id", _turn)
 
 
-def _turn_number(given: str) -> int | None:
-    return None if given.startswith("0") else TURNS.read(given)
+def _turn_to_pin(given: str) -> int | str | None:
+    if re.fullmatch(_ENTRY, given):
+        return given
+    count: int | None = None if given.startswith("0") else TURNS.read(given)
+    return count
 
 
-TURN_NUMBER = Unit("the numbers of turns, counted from 1", _turn_number)
+TURN_NUMBER = Unit("the numbers of turns, counted from 1", _turn_to_pin)
 PIN = Unit("the numbers that {pins} shows", whole("", 1).read)
 
 

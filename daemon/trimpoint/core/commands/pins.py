@@ -28,7 +28,7 @@ class Pin(Change):
     )
     shell_group: ClassVar[Group | None] = "history"
 
-    turns: tuple[int, ...] = words("turn", TURN_NUMBER, "turns, then a note")
+    turns: tuple[int | str, ...] = words("turn", TURN_NUMBER, "turns, then a note")
     force: bool = switch("pin more than pins may hold")
     note: str | None = text("[note]", "a sentence that stays")
 

@@ -18,6 +18,7 @@ from trimpoint.core.context.context_size import window_of
 from trimpoint.core.context.generations import reopened_generation
 from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.decide.overflow import compacted_by_codex
+from trimpoint.core.decide.revisions import turn_named
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import (
     LISTED,
@@ -114,10 +115,12 @@ def _places(state: ThreadState, turns: list[str | int] | None) -> list[int] | Re
         )
     places: list[int] = []
     for named in turns or [len(state.turns)]:
-        place = named - 1 if isinstance(named, int) else state.turn_index.get(named, -1)
-        if not 0 <= place < len(state.turns):
+        number = named if isinstance(named, int) else turn_named(state, named)
+        if isinstance(number, Rejected):
+            return number
+        if not 0 < number <= len(state.turns):
             return Rejected(Reason.TURN_NOT_FOUND, f"The thread has no turn {named}.", hints=LISTED)
-        places.append(place)
+        places.append(number - 1)
     return sorted(set(places))
 
 

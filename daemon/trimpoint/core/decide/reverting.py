@@ -15,6 +15,7 @@ from trimpoint.core.context.generations import generation_behind
 from trimpoint.core.context.pins import carried_pins, pin_items
 from trimpoint.core.context.provider_compactions import entry_behind
 from trimpoint.core.decide.file_history import is_late
+from trimpoint.core.decide.revisions import turn_named
 from trimpoint.core.evolve.revert_folds import (
     changes_context,
     injected_at,
@@ -106,12 +107,7 @@ def revert_to_checkpoint(
 
 def _turns_kept(state: ThreadState, command: wire.RevertToCheckpoint) -> int | Rejected:
     if command.turn_id is not None:
-        index = state.turn_index.get(command.turn_id)
-        return (
-            Rejected(Reason.TURN_NOT_FOUND, "The thread has no such turn.", hints=LISTED)
-            if index is None
-            else index + 1
-        )
+        return turn_named(state, command.turn_id)
     kept = command.turn_count if command.turn_count is not None else max(0, len(state.turns) - 1)
     if kept > len(state.turns):
         return Rejected(

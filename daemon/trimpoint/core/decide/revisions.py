@@ -1,9 +1,13 @@
-"""Resolves the names that a person may type for a state of the worktree to a checkpoint."""
+"""Resolves what a person may type or paste for a turn or for a state of the worktree: each id that
+a list, a search or a timeline shows.
+"""
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.model.decision import LISTED, Rejected, counted
 from trimpoint.core.model.ledger import Turn
@@ -14,6 +18,9 @@ NOW, SAFETY = "now", "safety"
 _MIN_COMMIT_PREFIX = 7
 _PROMPT_CHARS = 200
 _MAX_DIGITS = 9
+_BEFORE_REVERT = (CommandHint("/revert --undo", "goes back to it"),)
+_SHORT_ID_CHARS = 8
+_ENTRY = re.compile(r"(?:([\w-]{4,36}):)?[hm]([1-9][0-9]{0,8})\.[1-9][0-9]{0,8}")
 
 
 class Revision(NamedTuple):
@@ -68,13 +75,41 @@ def resolve_range(
     return begin if isinstance(begin, Rejected) else (begin, end)
 
 
+def turn_named(state: ThreadState, name: str) -> int | Rejected:
+    """Returns the number of the turn that `name` means, counted from 1, or the rejection.
+
+    It is the turn's number or id, an entry of it (`h3.2`, `1a2b3c4d:h3.2`, `m3.2`), or the
+    checkpoint after it. 0 is the time before the first turn.
+    """
+    if name in state.turn_index:
+        return state.turn_index[name] + 1
+    if _is_number(name) and int(name) <= len(state.turns):
+        return int(name)
+    if (entry := _ENTRY.fullmatch(name)) is not None:
+        return _of_entry(state, name, entry[1], int(entry[2]))
+    if (number := _number_of(state, name)) is not None:
+        return number
+    if _of_commit(state, name) is not None:
+        said = f"{name!r} is the state before a revert, and not that after a turn."
+        return Rejected(Reason.TURN_NOT_FOUND, said, hints=_BEFORE_REVERT)
+    return _unknown(state, name)
+
+
+def _of_entry(state: ThreadState, name: str, thread: str | None, turn: int) -> int | Rejected:
+    ours = state.id, state.id[-_SHORT_ID_CHARS:]
+    if thread and not (state.id.endswith(thread) or any(one.startswith(thread) for one in ours)):
+        said = f"{name!r} is an entry of another thread."
+        return Rejected(Reason.TURN_NOT_FOUND, said, hints=LISTED)
+    return turn if turn <= len(state.turns) else _unknown(state, name)
+
+
 def turn_files(state: ThreadState, *, first: int = 0) -> Iterator[TurnFiles]:
     """Yields the checkpoints of each turn from number `first` on, in order."""
-    newest = {(one.turn_id, one.moment): one for one in state.checkpoints}
+    newest = _newest(state)
     for number in range(first, len(state.turns) + 1):
         turn = state.turns[number - 1] if number else None
-        made = newest.get((turn.id, "after")) if turn is not None else _begun(state, newest, 1)
-        after = made if made is not None and made.commit else _begun(state, newest, number + 1)
+        made = _made(state, newest, number)
+        after = _after(state, newest, number)
         is_missing = after is None and turn is not None and turn.id != state.running_turn_id
         yield TurnFiles(
             number,
@@ -91,6 +126,24 @@ def turn_files(state: ThreadState, *, first: int = 0) -> Iterator[TurnFiles]:
         )
 
 
+_Newest = dict[tuple[str | None, str], Checkpoint]
+
+
+def _newest(state: ThreadState) -> _Newest:
+    return {(one.turn_id, one.moment): one for one in state.checkpoints}
+
+
+def _made(state: ThreadState, newest: _Newest, number: int) -> Checkpoint | None:
+    turn = state.turns[number - 1] if number else None
+    return newest.get((turn.id, "after")) if turn is not None else _begun(state, newest, 1)
+
+
+def _after(state: ThreadState, newest: _Newest, number: int) -> Checkpoint | None:
+    """Returns the checkpoint that a list shows for the turn `number`."""
+    made = _made(state, newest, number)
+    return made if made is not None and made.commit else _begun(state, newest, number + 1)
+
+
 def _last_problem(state: ThreadState) -> str:
     """Returns why there are no checkpoints, or an empty string. A problem is recorded once, not
     again with every turn.
@@ -98,9 +151,7 @@ def _last_problem(state: ThreadState) -> str:
     return next((one.problem for one in reversed(state.checkpoints) if one.problem), "")
 
 
-def _begun(
-    state: ThreadState, newest: dict[tuple[str | None, str], Checkpoint], number: int
-) -> Checkpoint | None:
+def _begun(state: ThreadState, newest: _Newest, number: int) -> Checkpoint | None:
     """Returns the checkpoint of the worktree at the start of turn `number`: its baseline, or else
     the capture after the turn before it. Returns None if there is neither.
     """
@@ -118,12 +169,11 @@ def _named(state: ThreadState, name: str) -> Revision | Rejected:
             return Revision("now", None)
         case "safety":
             return _safety(state)
-        case _ if name in state.turn_index:
-            return _ended(state, state.turn_index[name] + 1)
-        case _ if _is_number(name) and int(name) <= len(state.turns):
-            return _ended(state, int(name))
+        case _ if checkpoint := _of_commit(state, name):
+            return Revision(name, checkpoint)
         case _:
-            return _by_commit(state, name)
+            number = turn_named(state, name)
+            return number if isinstance(number, Rejected) else _ended(state, number)
 
 
 def _is_number(name: str) -> bool:
@@ -140,9 +190,7 @@ def _safety(state: ThreadState) -> Revision | Rejected:
     )
 
 
-def _by_commit(state: ThreadState, name: str) -> Revision | Rejected:
-    if checkpoint := _of_commit(state, name):
-        return Revision(name, checkpoint)
+def _unknown(state: ThreadState, name: str) -> Rejected:
     turns = counted(len(state.turns), "turn")
     return Rejected(
         Reason.TURN_NOT_FOUND,
@@ -152,20 +200,34 @@ def _by_commit(state: ThreadState, name: str) -> Revision | Rejected:
 
 
 def _of_commit(state: ThreadState, name: str) -> Checkpoint | None:
-    if len(name) < _MIN_COMMIT_PREFIX:
+    if len(name) < _MIN_COMMIT_PREFIX or name in state.turn_index:
         return None
-    return next((one for one in state.checkpoints if one.commit.startswith(name)), None)
+    return next((one for one in reversed(state.checkpoints) if one.commit.startswith(name)), None)
 
 
-def _turn_of(state: ThreadState, commit: str) -> tuple[int, str] | None:
-    """Returns the number of the turn that a checkpoint belongs to, and its moment; None for one of
-    no turn, as a safety checkpoint is.
+def _row_of(state: ThreadState, commit: str) -> int | None:
+    """Returns the number of the turn beside which a list shows the checkpoint; the last one, if
+    turns that changed nothing share it.
+    """
+    newest = _newest(state)
+    for number in range(len(state.turns), -1, -1):
+        after = _after(state, newest, number)
+        if after is not None and after.commit.startswith(commit):
+            return number
+    return None
+
+
+def _number_of(state: ThreadState, commit: str) -> int | None:
+    """Returns the number of the turn after which the files were as in a checkpoint; None for that
+    of no turn, as a safety checkpoint is.
     """
     checkpoint = _of_commit(state, commit)
-    if checkpoint is None or checkpoint.moment not in ("before", "after"):
+    if checkpoint is None:
         return None
-    number = state.turn_index.get(checkpoint.turn_id or "")
-    return (number + 1, checkpoint.moment) if number is not None else None
+    if (row := _row_of(state, commit)) is not None:
+        return row
+    index = state.turn_index.get(checkpoint.turn_id or "")
+    return index if checkpoint.moment == "before" else None
 
 
 def _ended(state: ThreadState, number: int) -> Revision | Rejected:
@@ -181,17 +243,17 @@ def _beginning(state: ThreadState, newer: str | None) -> Revision | Rejected:
     for `now` the start of the running turn or the end of the last one.
     """
     number = len(state.turns)
-    if newer is not None and newer in state.turn_index:
-        number = state.turn_index[newer] + 1
-    elif newer is not None and _is_number(newer):
-        number = int(newer)
-    elif newer is not None and (made := _turn_of(state, newer)):
-        number, moment = made
-        if moment == "before" and number > 1:
-            return _ended(state, number - 1)
-        number = 0 if moment == "before" else number
-    elif newer is not None and state.running_turn_id is None:
-        return _ended(state, number)
+    if newer is not None:
+        behind = _number_of(state, newer)
+        is_of_no_turn = behind is None and _of_commit(state, newer) is not None
+        if newer in (NOW, SAFETY) or is_of_no_turn:
+            if state.running_turn_id is None:
+                return _ended(state, number)
+        elif behind is not None and _row_of(state, newer) is None:
+            return _ended(state, behind)
+        else:
+            named = turn_named(state, newer)
+            number = named if isinstance(named, int) else number
     if number == 0:
         return Rejected(
             Reason.CHECKPOINT_NOT_FOUND, "There is nothing before the first turn to compare with."

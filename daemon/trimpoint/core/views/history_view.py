@@ -10,6 +10,7 @@ from trimpoint.core.model.ledger import Entry, qualified_entry_id
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.entry_text import entry_text, history_kind
 
+_SHORT_ID_CHARS = 8
 _SHORT_ID = re.compile(r"h([1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
 
 _SAID: dict[HistoryKind, str] = {
@@ -113,8 +114,9 @@ class ContextMembership:
         return active or entry.turn_id in self._pinned
 
 
-def found_line(found: PlacedEntry, snippet: str, *, in_context: bool) -> str:
-    """Returns a found entry as one line for a chat."""
+def found_line(thread_id: str, found: PlacedEntry, snippet: str, *, in_context: bool) -> str:
+    """Returns a found entry as one line for a chat, with an id that every command takes."""
     kind = _SAID[history_kind(found.entry.kind, found.entry.role)]
     where = "" if in_context else ", not in the context"
-    return f"{found.short_id} ({kind}{where}): {' '.join(snippet.split())}"
+    name = f"{thread_id[-_SHORT_ID_CHARS:]}:{found.short_id}"
+    return f"{name} ({kind}{where}): {' '.join(snippet.split())}"

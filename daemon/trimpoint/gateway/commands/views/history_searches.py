@@ -39,7 +39,8 @@ class HistorySearches:
             reason = Reason.SEARCH_UNAVAILABLE
             return outcome(Search.command, problem, "failed", reason=reason, hints=[way])
         lines = [
-            found_line(hit.placed, hit.snippet.text, in_context=hit.in_context) for hit in page.hits
+            found_line(hit.thread_id, hit.placed, hit.snippet.text, in_context=hit.in_context)
+            for hit in page.hits
         ]
         more = ["There are more; give more words."] if page.next_place is not None else []
         message = "\n".join([*lines, *more]) or "Nothing in this thread has these words."

@@ -199,14 +199,9 @@ class AgentSessionMethods:
         self, params: a.SessionReadParams | a.SessionExportParams | a.SessionContinueParams
     ) -> FoundSession:
         session_id, agent = params.session_id, params.agent
-        if self._own_id(session_id, agent) is not None:
-            problem = f"{session_id} is a thread of trimpoint, not a session of another program."
-            hint = (
-                f"trimpoint ask -t {session_id} TEXT goes on in it (thread/resume), and trimpoint "
-                f"threads fork {session_id} copies it. sessions/export has it in the same form; "
-                "Codex's own log of it has agent codex."
-            )
-            raise Refusal(Reason.NOT_SUPPORTED, problem, hint)
+        own_id = self._own_id(session_id, agent)
+        if own_id is not None:
+            raise _own(session_id, archived=self._registry.summaries[own_id].archived)
         try:
             return session_named(self._homes_of(params), session_id, agent)
         except Ambiguous as error:
@@ -233,6 +228,20 @@ class AgentSessionMethods:
             yield from exported(found, form, include_compacted=include_compacted)
         except CannotRead as error:
             raise _unreadable(error) from None
+
+
+def _own(session_id: str, *, archived: bool) -> Refusal:
+    """Returns the refusal to read a thread of ours as a session of another program."""
+    problem = f"{session_id} is a thread of trimpoint, not a session of another program."
+    first = (
+        f"It is archived: trimpoint threads unarchive {session_id} brings it back. Then " * archived
+    )
+    hint = (
+        f"{first}trimpoint ask -t {session_id} TEXT goes on in it (thread/resume), and trimpoint "
+        f"threads fork {session_id} copies it. sessions/export has it in the same form; "
+        "Codex's own log of it has agent codex."
+    )
+    return Refusal(Reason.NOT_SUPPORTED, problem, hint)
 
 
 def _room(summaries: Iterable[ThreadSummary]) -> int:

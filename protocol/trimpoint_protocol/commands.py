@@ -140,9 +140,9 @@ class UndoTrim(ClientCommand, frozen=True, kw_only=True, tag="thread.context.und
 
 
 class PinContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.pin"):
-    """`/pin`: keep `turns`, each a number counted from 1 or an id, in the context word for word,
-    whatever is trimmed; without any, the last turn. A `note` without a turn pins that sentence.
-    `force` pins more than pins may hold.
+    """`/pin`: keep `turns`, each a number counted from 1, an id or an entry (`h3.2`), in the
+    context word for word, whatever is trimmed; without any, the last turn. A `note` without a turn
+    pins that sentence. `force` pins more than pins may hold.
     """
 
     turns: Annotated[list[Identifier | TurnNumber], msgspec.Meta(max_length=1_000)] | None = None
@@ -173,7 +173,8 @@ class ArchiveAndNew(ClientCommand, frozen=True, kw_only=True, tag="thread.archiv
 class RevertToCheckpoint(ClientCommand, frozen=True, kw_only=True, tag="thread.checkpoint.revert"):
     """`/revert`: take the thread back to where it was after a turn: files, context and ledger.
 
-    The turn is named by `turnId`, or by `turnCount`, the number of turns that stay (0: before the
+    The turn is named by `turnId`, which may also be an entry of it (`h3.2`) or the commit of the
+    checkpoint after it, or by `turnCount`, the number of turns that stay (0: before the
     first turn); with neither, the last turn is taken back. `undo` takes back the last revert
     instead. `scope` `context` leaves files alone. `force` also restores files that another program
     has changed since the thread last captured them; the safety checkpoint still holds those

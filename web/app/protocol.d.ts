@@ -730,7 +730,7 @@ export type HostPresence = {
 /**
  * One item of the model's next input. `share` is its part of the window, null while the window's size is unknown.
  *
- * `turnId`, `entryId` and `shortId` are null for items that Codex wrote itself and the ledger does not know. `protected` is as in `context/messages/list`.
+ * `turnId`, `entryId` and `shortId` are null for items that Codex wrote itself and the ledger does not know. `protected` is as in `context/messages/list`. `parts` has the tokens of each class, if the item holds several.
  */
 export type InspectedItem = {
     index: number;
@@ -744,6 +744,7 @@ export type InspectedItem = {
     share: number | null;
     protected: string | null;
     pinned: boolean;
+    parts?: Record<string, number> | null;
 };
 
 /**
@@ -867,7 +868,7 @@ export type PendingRequest = {
 };
 
 /**
- * `/pin`: keep `turns`, each a number counted from 1 or an id, in the context word for word, whatever is trimmed; without any, the last turn. A `note` without a turn pins that sentence. `force` pins more than pins may hold.
+ * `/pin`: keep `turns`, each a number counted from 1, an id or an entry (`h3.2`), in the context word for word, whatever is trimmed; without any, the last turn. A `note` without a turn pins that sentence. `force` pins more than pins may hold.
  */
 export type PinContext = {
     type: "thread.context.pin";
@@ -1027,7 +1028,7 @@ export type RevertPreviewParams = {
 /**
  * `/revert`: take the thread back to where it was after a turn: files, context and ledger.
  *
- * The turn is named by `turnId`, or by `turnCount`, the number of turns that stay (0: before the first turn); with neither, the last turn is taken back. `undo` takes back the last revert instead. `scope` `context` leaves files alone. `force` also restores files that another program has changed since the thread last captured them; the safety checkpoint still holds those changes.
+ * The turn is named by `turnId`, which may also be an entry of it (`h3.2`) or the commit of the checkpoint after it, or by `turnCount`, the number of turns that stay (0: before the first turn); with neither, the last turn is taken back. `undo` takes back the last revert instead. `scope` `context` leaves files alone. `force` also restores files that another program has changed since the thread last captured them; the safety checkpoint still holds those changes.
  */
 export type RevertToCheckpoint = {
     type: "thread.checkpoint.revert";

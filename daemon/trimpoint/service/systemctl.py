@@ -18,7 +18,7 @@ class SystemdUnavailable(Exception):
         self.problem = problem
 
     def __str__(self) -> str:
-        return f"{' '.join(self.command)}: {self.problem}"
+        return f"systemd: {self.problem.rstrip('.')}"
 
 
 def systemctl(*words: str) -> str:

@@ -78,7 +78,8 @@ class InspectedItem(Result, frozen=True, kw_only=True):
     window's size is unknown.
 
     `turnId`, `entryId` and `shortId` are null for items that Codex wrote itself and the ledger does
-    not know. `protected` is as in `context/messages/list`.
+    not know. `protected` is as in `context/messages/list`. `parts` has the tokens of each class, if
+    the item holds several.
     """
 
     index: int
@@ -92,6 +93,7 @@ class InspectedItem(Result, frozen=True, kw_only=True):
     share: float | None
     protected: str | None
     pinned: bool
+    parts: dict[str, int] | None = None
 
 
 class ClassTotal(Result, frozen=True, kw_only=True):

@@ -243,6 +243,9 @@ def test_logs_are_the_journals(
     assert main(["service", "logs"]) == 1
     assert "journalctl is not installed" in capsys.readouterr().err
     place.program("journalctl", "")
+    assert main(["service", "logs"]) == 1
+    assert "The service is not installed." in capsys.readouterr().err
+    assert main(["service", "install"]) == 0
     with pytest.raises(TypeError):  # nothing comes after an exec
         main(["service", "logs", "-f", "-n", "5"])
     assert ran == [

@@ -2,6 +2,7 @@
 
 import io
 
+import msgspec
 from rich.console import Console
 from trimpoint.cli.views.inspection_view import inspection_view
 from trimpoint_protocol.methods import ClassTotal, ContextInspection, InspectedItem
@@ -43,7 +44,7 @@ def found(overhead: int, **changes: object) -> ContextInspection:
 
 def lines(inspection: ContextInspection) -> list[str]:
     file = io.StringIO()
-    Console(file=file, width=110).print(inspection_view(inspection))
+    Console(file=file, width=110).print(inspection_view(inspection, 110))
     return [line.rstrip() for line in file.getvalue().splitlines()]
 
 
@@ -54,8 +55,17 @@ def test_each_item_has_a_line_and_the_sums_add_up() -> None:
     assert "(stays: newest)" in shown[1]
     assert "\x1b" not in "".join(shown)
     assert any(line.startswith("tools, rest") for line in shown)
-    sums = "2k of 10k tokens = 1k in items by estimate + 1k for tools and the error of estimates"
+    sums = "2k of 10k tokens = 1k in items by estimate + 1k for tools, rest"
     assert shown[-1] == sums
+
+
+def test_a_long_line_takes_nothing_from_the_columns_beside_it() -> None:
+    long = msgspec.structs.replace(item(1, 4_600), item_class="toolResult", preview="word " * 100)
+    two = msgspec.structs.replace(long, index=2, parts={"toolResult": 4_000, "image": 600})
+    shown = lines(found(0, items=[long, two]))
+    assert shown[0].split()[:5] == ["1", "tool", "result", "m1.1", "4.6k"]
+    assert shown[1].split()[:4] == ["2", "tool", "result", "+1"]
+    assert shown[0].endswith("…")
 
 
 def test_an_estimate_and_an_unknown_window_are_shown_as_such() -> None:

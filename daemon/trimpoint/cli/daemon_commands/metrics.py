@@ -56,8 +56,8 @@ def _table(families: list[MetricFamily]) -> Table:
 
 
 def _fact(description: str) -> str:
-    """Turns the description of a yes-or-no metric into a statement: "Whether a Codex is connected."
-    becomes "A Codex is connected."
+    """Turns the description of a yes-or-no metric into a statement: "Whether Codex is connected."
+    becomes "Codex is connected."
     """
     said = description.removeprefix("Whether ")
     return said[:1].upper() + said[1:]

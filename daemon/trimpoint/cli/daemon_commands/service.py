@@ -133,7 +133,7 @@ def run_status(arguments: argparse.Namespace) -> int:
 def run_logs(arguments: argparse.Namespace) -> int:
     """Replaces this process with `journalctl` for the service.
 
-    :raises CliError: when `journalctl` is not installed.
+    :raises CliError: when the service or `journalctl` is not installed.
     """
     command = journalctl_command(units.SERVICE, arguments.lines, follow=arguments.follow)
     if command is None:
@@ -141,6 +141,13 @@ def run_logs(arguments: argparse.Namespace) -> int:
             "journalctl is not installed.",
             "A daemon that runs without systemd logs to its stderr.",
             reason="systemd_unavailable",
+        )
+    if not os.path.lexists(_folder() / units.SERVICE):
+        raise CliError(
+            "The service is not installed.",
+            "trimpoint daemon service install does that; trimpoint daemon logs shows the log of a "
+            "daemon that started by itself.",
+            reason="not_installed",
         )
     sys.stdout.flush()
     os.execv(command[0], command)

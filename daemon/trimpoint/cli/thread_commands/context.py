@@ -12,7 +12,7 @@ from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.connection.client import Client, RemoteError, ask
 from trimpoint.cli.connection.connect import with_daemon
-from trimpoint.cli.exits import Exit, UsageError
+from trimpoint.cli.exits import Exit
 from trimpoint.cli.json_output import as_shown
 from trimpoint.cli.terminal import print_json, stdout_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
@@ -22,15 +22,7 @@ from trimpoint.core.model.spelling import Spelling, spelled
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Shows the context.
-
-    :raises UsageError: when two threads were named.
-    """
-    if arguments.named is not None and arguments.thread is not None:
-        raise UsageError(
-            "Context takes one thread: THREAD, or --thread THREAD.", "See trimpoint context --help."
-        )
-    arguments.thread = arguments.thread or arguments.named
+    """Shows the context."""
     return with_daemon(arguments, partial(_show, arguments))
 
 
@@ -39,7 +31,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     if arguments.items:
         thread_id = status["threadId"]
         found = dict(await client.request("context/inspect", threadId=thread_id))
-        return _print(arguments, found, inspection_view(msgspec.convert(found, ContextInspection)))
+        return _print(arguments, found, _items(found))
     context = msgspec.convert(status, ContextStatus)
     code = _print(arguments, status, context_table(context, stdout_console().width))
     if context.level in ("warning", "critical") and not arguments.json:
@@ -47,6 +39,10 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         for one in advice.advice:
             stdout_console().print(Text(f"  {spelled(one.command, Spelling.SHELL)} {one.effect}"))
     return code
+
+
+def _items(found: dict[str, Any]) -> RenderableType:
+    return inspection_view(msgspec.convert(found, ContextInspection), stdout_console().width)
 
 
 def _print(arguments: argparse.Namespace, answer: dict[str, Any], view: RenderableType) -> int:

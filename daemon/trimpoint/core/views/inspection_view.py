@@ -1,5 +1,6 @@
 """Renders the inspection of a context for clients and as text for a chat."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -19,6 +20,8 @@ from trimpoint.core.views.meter import context_status
 
 BAR_CELLS: Final = 20
 LARGEST: Final = 5
+REST: Final = "tools, rest"
+"""What the model counts and no item shows: its tools, and the error of the estimates."""
 PREDICTED = (
     "Codex writes its own items with the next turn; these are as the session before had them."
 )
@@ -74,18 +77,33 @@ def _lines(found: ContextInspection, advice: ContextAdvice) -> Iterator[str]:
     yield f"Context: {about}{found.used_tokens:,}{of_window} tokens{percent}."
     whole = max(found.used_tokens, found.estimated_tokens, 1)
     for total in found.totals:
-        yield _bar(total.item_class, total.est_tokens, whole)
+        yield _bar(class_name(total.item_class), total.est_tokens, whole)
     if found.overhead_tokens > 0:
-        yield _bar("tools, rest", found.overhead_tokens, whole)
+        yield _bar(REST, found.overhead_tokens, whole)
     largest = sorted(found.items, key=lambda item: -item.est_tokens)[:LARGEST]
     if largest:
         yield f"The {len(largest)} largest:"
     for item in largest:
         place = item.short_id or "–"
-        yield f"  {item.est_tokens:>8,}  {place:<8} {item.item_class}: {item.preview}"
+        yield f"  {item.est_tokens:>8,}  {place:<8} {class_text(item)}: {item.preview}"
     yield from (one.text for one in advice.advice)
     if found.note is not None:
         yield found.note
+
+
+def class_name(item_class: str) -> str:
+    """Returns the name of a class for a person, such as `tool result`."""
+    return re.sub(r"([A-Z])", lambda capital: f" {capital[1].lower()}", item_class)
+
+
+def class_text(item: InspectedItem) -> str:
+    """Returns the class of an item; where it holds parts of several, each with its tokens, as the
+    bars count them.
+    """
+    if not item.parts:
+        return class_name(item.item_class)
+    parts = sorted(item.parts.items(), key=lambda part: -part[1])
+    return ", ".join(f"{class_name(name)} {tokens:,}" for name, tokens in parts)
 
 
 def _bar(name: str, tokens: int, whole: int) -> str:
@@ -107,7 +125,13 @@ def _shown(index: int, item: Item, window: int | None) -> InspectedItem:
         share=_share(item.tokens, window),
         protected=item.protected,
         pinned=item.is_pinned,
+        parts=_parts(item),
     )
+
+
+def _parts(item: Item) -> dict[str, int] | None:
+    parts = {name.value: tokens for name, tokens in item.tokens_by_class}
+    return parts if len(parts) > 1 else None
 
 
 def _totals(items: Sequence[Item], window: int | None) -> Iterator[ClassTotal]:

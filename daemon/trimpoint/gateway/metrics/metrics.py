@@ -48,59 +48,57 @@ class Metrics:
 
     def _clients(self) -> Iterator[MetricFamily]:
         clients = self._parts.clients
-        yield _gauge("trimpoint_clients", "Clients that are connected.", len(clients))
+        yield _gauge("trimpoint_clients", "Clients connected now.", len(clients))
         yield _counter(
             "trimpoint_clients_connected_total",
-            "Clients that have connected.",
+            "Clients connected since the start.",
             clients.roster.connected,
         )
         yield _counter(
             "trimpoint_clients_dropped_total",
-            "Clients that were dropped because they did not read.",
+            "Clients dropped because they did not read.",
             clients.roster.dropped,
         )
-        yield _counter("trimpoint_requests_total", "Requests of clients.", clients.roster.requests)
         yield _counter(
-            "trimpoint_sent_bytes_total", "Bytes that clients have taken.", clients.sent_bytes
+            "trimpoint_requests_total", "Requests from clients.", clients.roster.requests
         )
+        yield _counter("trimpoint_sent_bytes_total", "Bytes sent to clients.", clients.sent_bytes)
         yield _gauge(
             "trimpoint_outbox_bytes",
-            "Bytes that wait for clients to take them.",
+            "Bytes queued for clients.",
             clients.queued_bytes,
         )
         yield _gauge(
             "trimpoint_questions_open",
-            "Questions of the agent without an answer.",
+            "Open questions of agents.",
             sum(len(profile.server_requests) for profile in self._parts.profiles),
         )
 
     def _threads(self) -> Iterator[MetricFamily]:
         registry, activity = self._parts.registry, self._parts.activity
-        yield _gauge("trimpoint_threads", "Threads that are known.", len(registry.summaries))
+        yield _gauge("trimpoint_threads", "Threads known.", len(registry.summaries))
         yield _gauge(
             "trimpoint_threads_loaded",
-            "Threads that are in memory.",
+            "Threads in memory.",
             len(registry.loaded_writers()),
         )
         turns: dict[Labels, float] = {
             (("status", status),): count for status, count in activity.turns.items()
         }
-        yield _family("trimpoint_turns_total", "counter", "Turns that have ended.", turns)
+        yield _family("trimpoint_turns_total", "counter", "Turns ended.", turns)
         ended: dict[Labels, float] = {
             (("kind", kind), ("outcome", outcome)): count
             for (kind, outcome), count in activity.operations.items()
         }
-        yield _family("trimpoint_operations_total", "counter", "Operations that have ended.", ended)
+        yield _family("trimpoint_operations_total", "counter", "Operations ended.", ended)
         yield _phases(activity.phases)
 
     def _journal(self) -> Iterator[MetricFamily]:
         files = self._parts.files
-        yield _counter(
-            "trimpoint_journal_syncs_total", "Times that the disk was waited for.", files.syncs
-        )
+        yield _counter("trimpoint_journal_syncs_total", "Waits for the disk.", files.syncs)
         yield _counter(
             "trimpoint_journal_sync_seconds_total",
-            "Seconds that the disk was waited for.",
+            "Seconds spent waiting for the disk.",
             files.sync_s,
         )
         yield _counter(
@@ -113,36 +111,34 @@ class Metrics:
         profiles = self._parts.profiles
         connected = [profile for profile in profiles if profile.link.peer is not None]
         totals = profiles.totals()
-        yield _gauge("trimpoint_codex_up", "Whether a Codex is connected.", bool(connected))
+        yield _gauge("trimpoint_codex_up", "Whether Codex is connected.", bool(connected))
         yield _gauge(
-            "trimpoint_codex_profiles", "Launch profiles whose Codex is connected.", len(connected)
+            "trimpoint_codex_profiles",
+            "Codex processes connected, one for each launch profile.",
+            len(connected),
         )
-        yield _counter(
-            "trimpoint_codex_starts_total", "Times that Codex was started.", totals.starts
-        )
-        yield _counter(
-            "trimpoint_codex_messages_total", "Messages that Codex has sent.", totals.messages
-        )
-        yield _counter(
-            "trimpoint_codex_bytes_total", "Bytes that Codex has sent.", totals.size_bytes
-        )
+        yield _counter("trimpoint_codex_starts_total", "Starts of Codex.", totals.starts)
+        yield _counter("trimpoint_codex_messages_total", "Messages from Codex.", totals.messages)
+        yield _counter("trimpoint_codex_bytes_total", "Bytes from Codex.", totals.size_bytes)
 
     def _process(self) -> Iterator[MetricFamily]:
         times = os.times()
         yield _gauge(
             "trimpoint_uptime_seconds",
-            "Seconds since the daemon began.",
+            "Seconds since the daemon started.",
             time.monotonic() - self._began,
         )
         yield _counter(
-            "process_cpu_seconds_total", "CPU seconds of the daemon.", times.user + times.system
+            "process_cpu_seconds_total",
+            "Processor seconds of the daemon.",
+            times.user + times.system,
         )
         yield _gauge(
-            "process_resident_memory_bytes", "Resident memory of the daemon.", _resident_bytes()
+            "process_resident_memory_bytes",
+            "Resident memory of the daemon, in bytes.",
+            _resident_bytes(),
         )
-        yield _gauge(
-            "process_open_fds", "File descriptors that are open.", len(os.listdir("/proc/self/fd"))
-        )
+        yield _gauge("process_open_fds", "Open file descriptors.", len(os.listdir("/proc/self/fd")))
 
 
 Labels = tuple[tuple[str, str], ...]
@@ -179,7 +175,7 @@ def _phases(phases: Mapping[tuple[str, str], Durations]) -> MetricFamily:
     return MetricFamily(
         name=name,
         kind="histogram",
-        help="How long each phase of an operation took.",
+        help="Duration of each phase of an operation.",
         samples=samples,
     )
 

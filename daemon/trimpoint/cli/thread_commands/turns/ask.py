@@ -164,27 +164,32 @@ def _start_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _heading(opened: _Opened, arguments: argparse.Namespace) -> str:
-    """Returns a line with the thread, its folder if it is another one, the model, and what the
-    sandbox permits.
+    """Returns a line with the thread, its folder if it is another one, the model, what the sandbox
+    permits, and at the end what was set just now and stays.
     """
     words = [f"thread {short_id(opened.thread_id)} {opened.title}".rstrip()]
     if opened.cwd not in {"", current_folder()}:
         words.append(f"in {opened.cwd}")
-    if model := arguments.model or opened.settings.get("model"):
-        words.append(one_line(str(model), 60))
+    given = (arguments.model, arguments.sandbox, arguments.approve)
+    shown = [*zip(_settings_in_words(opened, arguments), map(bool, given), strict=True)]
+    if opened.title == _NEW:
+        return ", ".join([*words, *(text for text, _ in shown if text)])
+    words += [text for text, is_given in shown if text and not is_given]
+    changed = [text for text, is_given in shown if text and is_given]
+    return ", ".join(words) + (f"; from now on {', '.join(changed)}" if changed else "")
+
+
+def _settings_in_words(opened: _Opened, arguments: argparse.Namespace) -> tuple[str, str, str]:
     policy: Mapping[str, Any] = opened.settings.get("sandbox") or {}
     sandbox = _SANDBOXES[arguments.sandbox] if arguments.sandbox else policy.get("type")
+    permits = arguments.sandbox or ""
     if sandbox == "readOnly":
-        words.append("read-only: it cannot change files (--sandbox workspace-write lets it)")
+        permits = "read-only: it cannot change files (--sandbox workspace-write lets it)"
     elif sandbox == "dangerFullAccess":
-        words.append("no sandbox")
-    elif arguments.sandbox:
-        words.append(arguments.sandbox)
-    if isinstance(approvals := arguments.approve or opened.settings.get("approvalPolicy"), str):
-        words.append(f"approvals {approvals}")
-    if opened.title != _NEW and (arguments.model or arguments.sandbox or arguments.approve):
-        words.append("from now on")
-    return ", ".join(words)
+        permits = "no sandbox"
+    model = one_line(str(arguments.model or opened.settings.get("model") or ""), 60)
+    approvals = arguments.approve or opened.settings.get("approvalPolicy")
+    return model, permits, f"approvals {approvals}" if isinstance(approvals, str) else ""
 
 
 async def _show_meter(client: Client, thread_id: str) -> None:

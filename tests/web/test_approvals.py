@@ -34,18 +34,31 @@ async def test_a_sentence_that_is_typed_while_the_agent_asks_answers_nothing(sta
     assert not (stage.house.worktree / "asked-for.txt").exists()
 
 
+# Goes to the question in the moment in which it appears, and presses the key of its first answer.
+PRESSED_AT_ONCE = """() => {
+    window.pressed = 0;
+    window.press = (key, more) => document.activeElement.dispatchEvent(
+        new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true, ...more}));
+    new MutationObserver((_, observer) => {
+        if (document.querySelector(".card")) {
+            observer.disconnect();
+            window.press("ArrowUp", {altKey: true});
+            window.press("y");
+            window.pressed += 1;
+        }
+    }).observe(document.body, {childList: true, subtree: true});
+}"""
+
+
 async def test_a_key_that_is_held_answers_nothing_and_nor_does_one_at_once(stage: Stage) -> None:
     await stage.thread(approvalPolicy="untrusted")
     stage.will_answer(run("touch asked-for.txt"))
+    await stage.page.evaluate(PRESSED_AT_ONCE)
     await stage.send("Do it.")
-    await card_of(stage).wait_for()
-    await stage.page.keyboard.press("Alt+ArrowUp")
-    await stage.page.keyboard.down("y")
     await card_of(stage).locator(".card-choices button:enabled").first.wait_for()
-    for _ in range(20):
-        await stage.page.keyboard.down("y")  # as the keyboard repeats it
+    await stage.page.evaluate("for (let i = 0; i < 20; i++) window.press('y', {repeat: true})")
     assert await card_of(stage).count() == 1
-    await stage.page.keyboard.up("y")
+    assert await stage.page.evaluate("window.pressed") == 1
     assert not (stage.house.worktree / "asked-for.txt").exists()
     await stage.page.keyboard.press("n")
     await stage.page.get_by_text("Interrupted").wait_for()

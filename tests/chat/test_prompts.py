@@ -106,6 +106,12 @@ async def test_a_running_answer_is_there_in_a_second_window_and_what_was_said_st
         await chat.types("prompt-3.")
         await chat.shows("After.")
         assert "I begin" in chat.screen.partition("prompt-3.")[0]
+        assert chat.screen.count("I begin") == 1
+        async with piloted(stage.socket, stage.worktree, chat.state.thread_id) as reopened:
+            await reopened.shows("After.")
+            assert "I begin" in reopened.screen.partition("prompt-3.")[0]
+        await chat.types("/clear 1")
+        await chat.shows(lambda text: "I begin" not in text)
 
 
 async def test_a_prompt_is_taken_once_though_the_connection_was_lost_before_the_answer(

@@ -5,7 +5,7 @@ import random
 import pytest
 from trimpoint.tui.model.live import Live
 from trimpoint.tui.model.streaming import settled
-from trimpoint.tui.model.transcript import Transcript, in_turns, key_of
+from trimpoint.tui.model.transcript import Transcript, key_of
 from trimpoint.tui.model.viewport import Line, Viewport
 from trimpoint_protocol.readmodel import TimelineActivity, TimelineMessage
 
@@ -250,20 +250,3 @@ def test_the_place_is_kept_when_rows_come_before_it() -> None:
     assert view.visible(rows, 4) == [Line(row + 3, line) for row, line in before]
     view.to_end()
     assert view.visible(rows, 4) == _all(rows)[-4:]
-
-
-def test_an_answer_that_was_cut_short_stays_in_its_turn() -> None:
-    live = Live()
-    for number in ("1", "2"):
-        item = {"type": "agentMessage", "id": f"m{number}", "text": ""}
-        live.note("item/started", {"turnId": f"t{number}", "item": item})
-        live.note("item/agentMessage/delta", {"itemId": f"m{number}", "delta": "half"})
-        live.note("turn/completed", {"turn": {"status": "interrupted"}})
-    recorded = [said("a", "x", turn="t1"), said("b", "y", turn="t2"), said("c", "z", turn="t3")]
-    rows, live_from = in_turns(recorded, live.entries)
-    assert [key_of(row) for row in rows] == ["t1/a", "t1/m1", "t2/b", "t2/m2", "t3/c"]
-    assert live_from == 5
-    assert in_turns(recorded[:2], live.entries)[1] == 3
-    live.note("item/started", {"turnId": "t4", "item": {"type": "agentMessage", "id": "m4"}})
-    live.note("turn/completed", {"turn": {"status": "completed"}})
-    assert [one.id for one in live.entries] == ["m1", "m2"]

@@ -93,7 +93,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.TurnRequestEnded("request", "turn-1", "overloaded"),
     ev.TurnStarted("turn-1", 1),
     ev.EntryRecorded(
-        "turn-1", "entry-1", "activity", "commandExecution", "ls", b'{"command":"ls"}'
+        "turn-1", "entry-1", "activity", "commandExecution", "ls", b'{"command":"ls"}', "rest"
     ),
     ev.ContextItemsRecorded("turn-1", (_ITEM, b"{}"), "rollout"),
     ev.ItemsInjected((_ITEM, b"{}")),

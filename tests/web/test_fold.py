@@ -44,7 +44,7 @@ class Life:
         self.thread: Conversation = started()
         self.acts = [
             self.turn, self.turn, self.turn, self.failing_turn, self.clear, self.compact,
-            self.rename, self.archive, self.ask, self.queue, self.requeue, self.late_entry, self.discard,
+            self.rename, self.archive, self.ask, self.queue, self.requeue, self.late_entry, self.whole_answer, self.discard,
             *([self.revert, self.undo] if reverts else []),
         ]  # fmt: skip
 
@@ -60,6 +60,9 @@ class Life:
         status = self.random.choice(["failed", "interrupted"])
         turn_id = self.thread.begin_turn()
         error = "no" if status == "failed" else None
+        if self.random.random() < 0.7:
+            half = ("message", "assistant", "half", b"", ev.PART)
+            self.thread.report(ev.EntryRecorded(turn_id, f"{turn_id}/half", *half))
         self.thread.report(ev.TurnCompleted(turn_id, status, error))
 
     def clear(self) -> None:
@@ -111,6 +114,13 @@ class Life:
             number = len(self.thread.records)
             entry = self.random.choice([activity, assistant])
             self.thread.report(entry(turn.id, "late", f"late-{number}"))
+
+    def whole_answer(self) -> None:
+        """Records the rest of an answer of which only a part was recorded."""
+        parts = [entry for entry in self.thread.state.entries if entry.is_part]
+        if parts:
+            part = self.random.choice(parts)
+            self.thread.report(assistant(part.turn_id, "half and half", part.id))
 
     def discard(self) -> None:
         active = self.thread.state.turns[self.thread.state.active_from_turn :]

@@ -57,7 +57,7 @@ NUMBERS_AND_STATES: dict[type[ev.AnyEvent], tuple[str, ...]] = {
     ev.TurnRequested: ("request_id",),
     ev.TurnRequestEnded: ("request_id", "turn_id"),
     ev.TurnStarted: ("turn_id", "generation"),
-    ev.EntryRecorded: ("turn_id", "entry_id", "kind", "role"),
+    ev.EntryRecorded: ("turn_id", "entry_id", "kind", "role", "extent"),
     ev.ContextItemsRecorded: ("turn_id", "source", "injected"),
     ev.ItemsInjected: (),
     ev.UsageReported: (

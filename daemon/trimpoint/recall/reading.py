@@ -95,6 +95,8 @@ class _PieceReader:
         return turn
 
     def _record(self, event: ev.EntryRecorded) -> None:
+        if event.extent == ev.REST:
+            return  # its part is in the index, and entries are counted by place
         turn = self._newest.get(event.turn_id)
         if turn is None:
             known = self._index.entries_in(self._thread_id, event.turn_id)

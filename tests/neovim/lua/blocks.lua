@@ -12,7 +12,7 @@ local divider = {
 }
 local thread = {
   id = "t", cwd = "/w", requests = {}, queue = {}, revision = 0,
-  turns = { a = { number = 1, status = "completed" }, b = { number = 2, status = "failed", error = "no\nmodel" } },
+  turns = { a = { number = 1, status = "completed" }, b = { number = 2, status = "running", error = "no\nmodel" } },
   entries = {
     message("a", "1", "user", "one", true),
     message("a", "2", "assistant", "first", true),
@@ -36,7 +36,7 @@ end
 
 local first = builder:build(scene)
 local lines = lines_of(first)
-for _, wanted in ipairs({ "❯ one", "first", "❯ two", "  lines", "$ echo hi", "  │ hi", "✗ The turn failed: no model" }) do
+for _, wanted in ipairs({ "❯ one", "first", "❯ two", "  lines", "$ echo hi", "  │ hi", }) do
   assert(vim.tbl_contains(lines, wanted), wanted)
 end
 for _, line in ipairs(lines) do
@@ -61,6 +61,16 @@ live.note(scene.live, "item/completed", { turnId = "b", item = { id = "5", type 
 live.note(scene.live, "turn/completed", {})
 assert(#scene.live.items == 1, "what is finished stays until it is recorded")
 assert(live.forget(scene.live, "5") and not live.forget(scene.live, "5"))
+
+live.note(scene.live, "item/started", { turnId = "b", item = { id = "6", type = "agentMessage", text = "half" } })
+live.note(scene.live, "turn/completed", {})
+thread.turns.b.status, thread.revision = "failed", thread.revision + 1
+thread.turns.c, thread.turn_count = { number = 3, status = "running" }, 3
+live.note(scene.live, "item/started", { turnId = "c", item = { id = "7", type = "agentMessage", text = "newer" } })
+lines = lines_of(builder:build(scene))
+assert(vim.tbl_contains(lines, "newer") and vim.tbl_contains(lines, "✗ The turn failed: no model") and not vim.tbl_contains(lines, "half"), "what an ended turn said is in its history")
+live.forget(scene.live, "7")
+thread.turns.c = nil
 
 thread.entries[4].trimmed = true
 thread.revision = thread.revision + 1

@@ -39,6 +39,11 @@ local order = vim.tbl_map(function(entry)
 end, thread.entries)
 assert(vim.deep_equal(order, { "a1", "a2", "b1", "b2" }), "a late entry belongs to its turn")
 
+apply(20, "thread.entry-recorded", { turnId = "b", entryId = "b1", kind = "message", role = "assistant", text = "whole", extent = "rest" })
+assert(#thread.entries == 4 and thread.entries[3].text == "whole", "a whole answer takes the place of its part")
+apply(21, "thread.entry-recorded", { turnId = "b", entryId = "b0", kind = "message", role = "assistant", text = "whole", extent = "rest" })
+assert(#thread.entries == 4, "an answer whose part is not loaded comes with its page")
+
 for _, kind in ipairs({ "trim-point-created", "context-summarized", "trim-undone", "reverted", "context-discarded", "context-masked" }) do
   local is_new, must_reload = apply(thread.sequence + 1, "thread." .. kind, {})
   assert(is_new and must_reload, kind)

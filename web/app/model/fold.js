@@ -170,20 +170,22 @@ function recordEntry(state, payload, envelope) {
         state.stale = payload.kind === "message" && state.turnsFrom > 0 ? "thread.entry-recorded" : state.stale;
         return;
     }
-    if (payload.kind === "message") {
+    if (payload.kind === "message" && payload.extent !== "part") {
         countLateMessage(state, index);
     }
     const known = state.entries.get(payload.turnId);
     if (!known && index < state.loadedFrom) {
         return; // it comes with its page
     }
-    if (known?.some((one) => one.id === payload.entryId)) {
-        return; // it came with a page already
+    const place = known?.findIndex((one) => one.id === payload.entryId) ?? -1;
+    const part = known?.[place];
+    if ((part !== undefined) !== (payload.extent === "rest")) {
+        return; // it came with a page already, or its part comes with one that is not loaded yet
     }
     const { entryId: id, turnId, kind, role, text, detail } = payload;
-    const entry = { id, turnId, kind, role, text, detail, createdAt: envelope.occurredAt, discardId: null, isMasked: false };
+    const entry = { id, turnId, kind, role, text, detail, createdAt: part?.createdAt ?? envelope.occurredAt, discardId: null, isMasked: false };
     // A new list, so that a view of the turn sees that it changed.
-    state.entries.set(turnId, [...(known ?? []), entry]);
+    state.entries.set(turnId, part ? (known ?? []).with(place, entry) : [...(known ?? []), entry]);
 }
 
 /**

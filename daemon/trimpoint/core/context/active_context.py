@@ -252,7 +252,7 @@ def placed_items(
             if at not in gone
         ]
     taken = {entry_id for discard in standing for entry_id in discard.entries.get(turn.id, ())}
-    messages = enumerate(entry for entry in state.entries_of(turn) if entry.kind == "message")
+    messages = enumerate(one for one in state.entries_of(turn) if one.is_message_of_model)
     return [(at, message_item(entry)) for at, entry in messages if entry.id not in taken]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from trimpoint.core.context.active_context import placed_items
 from trimpoint.core.context.pins import standing_pins
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.ledger import Turn
+from trimpoint.core.model.ledger import Entry, Turn
 from trimpoint.core.model.state import ThreadState
 
 
@@ -20,13 +20,21 @@ def carried_turn(
     index = state.turn_index[turn.id]
     yield ev.TurnStarted(turn.id, 1)
     for entry in state.entries[turn.first_entry_index : state.entries_end(index)]:
-        yield ev.EntryRecorded(turn.id, entry.id, entry.kind, entry.role, entry.text, entry.detail)
+        yield carried_entry(entry)
     if items:
         yield ev.ContextItemsRecorded(turn.id, tuple(items), "rollout", injected)
     elif turn.injected_apart:  # its own items are read when they are needed
         apart = tuple(turn.injected_apart)
         yield ev.ContextItemsRecorded(turn.id, apart, injected=len(apart))
     yield ev.TurnCompleted(turn.id, turn.status, turn.error, False, turn.error_kind)
+
+
+def carried_entry(entry: Entry) -> ev.EntryRecorded:
+    """Returns the event that records an entry in another thread."""
+    extent = ev.PART if entry.is_part else ""
+    return ev.EntryRecorded(
+        entry.turn_id, entry.id, entry.kind, entry.role, entry.text, entry.detail, extent
+    )
 
 
 def carried_pins_of(state: ThreadState, thread_id: str) -> tuple[ev.AnyEvent, ...]:

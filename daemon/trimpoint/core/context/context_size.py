@@ -198,7 +198,8 @@ def opened_weights(state: ThreadState, opened: GenerationOpened) -> Iterator[int
             placed = placed_items(state, turn)
             yield estimate_total(item for at, item in placed if at >= skipped)
         else:  # the items are read from the rollout only when they are needed
-            yield sum(map(_unrecorded_tokens, state.entries_of(turn)))
+            entries = (entry for entry in state.entries_of(turn) if not entry.is_part)
+            yield sum(map(_unrecorded_tokens, entries))
         skipped = 0
     yield estimate_total(state.active_injected)
 
@@ -296,9 +297,9 @@ def _injected_tokens(state: ThreadState, turn_index: int) -> int:
 
 
 def _entries(state: ThreadState, turn_index: int) -> list[Entry]:
-    return list(
-        state.entries[state.turns[turn_index].first_entry_index : state.entries_end(turn_index)]
-    )
+    """Returns the entries of a turn that the model has."""
+    first, end = state.turns[turn_index].first_entry_index, state.entries_end(turn_index)
+    return [entry for entry in state.entries[first:end] if not entry.is_part]
 
 
 def _entry_tokens(entry: Entry) -> int:

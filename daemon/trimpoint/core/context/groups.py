@@ -57,6 +57,8 @@ def grouped(items: Sequence[Item], entries: Sequence[Entry]) -> list[ItemGroup]:
     anonymous = [group for group in groups if group.is_anonymous]
     last_start = -1
     for entry in entries:
+        if entry.is_part:
+            continue  # the model does not have it
         group: ItemGroup | None = names.get(entry.id)
         if group is None and entry.kind == "message":
             group = next((one for one in unmatched.values() if _has_message(one, entry)), None)

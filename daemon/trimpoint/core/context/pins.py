@@ -83,6 +83,7 @@ def pin_tokens(state: ThreadState, pin: Pin) -> int:
         if entry.detail
         else estimate_text_tokens(entry.text)
         for entry in entries
+        if not entry.is_part
     )
 
 

@@ -160,7 +160,7 @@ def _segments_of(state: ThreadState, index: int, skipped: int) -> Iterator[Conte
         yield from _recorded_segments(state, turn, index, entries, skipped)
         return
     # The raw items are not recorded; a new session would be given the messages.
-    messages = [entry for entry in entries if entry.kind == "message"]
+    messages = [entry for entry in entries if entry.is_message_of_model]
     for number, entry in enumerate(messages, 1):
         name, tokens = _short_id(index, number), estimate_tokens(message_item(entry))
         ids = (entry.id,)

@@ -15,6 +15,8 @@ from trimpoint.core.model.reviews import ITEM_METADATA, is_in_review
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import is_repetition
 
+CUT_SHORT = frozenset({"interrupted", "failed"})
+
 # The changes of the facts so far in a batch: (kind, id) -> whether the thread then has it.
 _Overlay = dict[tuple[str, str], bool]
 
@@ -27,6 +29,8 @@ def new_facts(state: ThreadState, facts: Iterable[ev.AnyEvent]) -> tuple[ev.AnyE
     fresh: list[ev.AnyEvent] = []
     for reported in facts:
         fact = _with_own_turn_id(state, reported) if state.turn_aliases else reported
+        if isinstance(fact, ev.EntryRecorded) and _completes_part(state, overlay, fact):
+            fact = msgspec.structs.replace(fact, extent=ev.REST)
         if _is_new(state, overlay, fact):
             overlay.update(_changes(fact))
             fresh.append(fact)
@@ -45,6 +49,8 @@ def _is_new(state: ThreadState, overlay: _Overlay, fact: ev.AnyEvent) -> bool:
     match fact:
         case ev.TurnStarted():
             return not _has_turn(state, overlay, fact.turn_id) and not is_in_review(state)
+        case ev.EntryRecorded(extent=ev.REST):
+            return True
         case ev.EntryRecorded():
             return _has_turn(state, overlay, fact.turn_id) and not _has_entry(state, overlay, fact)
         case ev.ContextItemsRecorded():
@@ -123,6 +129,19 @@ def _has_entry(state: ThreadState, overlay: _Overlay, fact: ev.EntryRecorded) ->
     at = state.entry_index.get(fact.entry_id)
     known = at is not None and state.entries[at].turn_id == fact.turn_id
     return overlay.get(("entry of " + fact.turn_id, fact.entry_id), known)
+
+
+def _completes_part(state: ThreadState, overlay: _Overlay, fact: ev.EntryRecorded) -> bool:
+    """Returns whether the thread has only a part of this finished entry, from before the turn
+    ended.
+    """
+    index = state.turn_index.get(fact.turn_id)
+    if fact.extent or index is None or state.turns[index].status not in CUT_SHORT:
+        return False
+    if ("entry of " + fact.turn_id, fact.entry_id) in overlay:
+        return False
+    entries = state.entries[state.turns[index].first_entry_index : state.entries_end(index)]
+    return any(entry.is_part and entry.id == fact.entry_id for entry in entries)
 
 
 def _is_running(state: ThreadState, turn_id: str) -> bool:

@@ -280,7 +280,7 @@ def _entries_named(
             entry.id in names or (qualified and qualified_entry_id(turn_id, entry.id) in qualified)
         ):
             ids[turn_id].append(entry.id)
-            messages[turn_id] += entry.kind == "message"
+            messages[turn_id] += entry.is_message_of_model
     return {turn_id: tuple(found) for turn_id, found in ids.items()}, messages
 
 

@@ -8,7 +8,7 @@ from trimpoint.core.evolve.usage_folds import (
     weigh_injected,
 )
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.ledger import Entry, Turn
+from trimpoint.core.model.ledger import Entry, TrimPoint, Turn
 from trimpoint.core.model.state import Pending, ThreadState
 
 
@@ -43,10 +43,17 @@ def start_turn(state: ThreadState, event: ev.TurnStarted, at_ms: int) -> None:
 def record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> None:
     """Adds an entry to its turn and updates the counts of messages and compactions."""
     entry = Entry(
-        event.entry_id, event.turn_id, event.kind, event.role, event.text, at_ms, event.detail
+        event.entry_id,
+        event.turn_id,
+        event.kind,
+        event.role,
+        event.text,
+        at_ms,
+        event.detail,
+        event.extent == ev.PART,
     )
     index = state.turn_index[event.turn_id]
-    if entry.kind == "message":
+    if entry.is_message_of_model:
         state.turns[index].message_count += 1
         state.message_count += 1
         state.active_messages += index >= state.active_from_turn
@@ -57,6 +64,9 @@ def record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> Non
             state.compacted_behind = {**state.compacted_behind, entry.turn_id: made_in}
         else:
             state.compacted_in.append(entry.turn_id)
+    if event.extent == ev.REST:
+        _complete_entry(state, entry, index)
+        return
     if index == len(state.turns) - 1 and index >= state.active_from_turn:
         state.entry_index[entry.id] = len(state.entries)
         state.entries.append(entry)
@@ -64,6 +74,16 @@ def record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> Non
         _file_late_entry(state, entry, index)
     for discard in state.discards:
         discard.entry_index += discard.turn_index > index
+
+
+def _complete_entry(state: ThreadState, entry: Entry, turn_index: int) -> None:
+    """Puts a finished entry in the place of its part."""
+    first = state.turns[turn_index].first_entry_index
+    places = range(first, state.entries_end(turn_index))
+    at = next(place for place in places if state.entries[place].id == entry.id)
+    entry.created_at_ms = state.entries[at].created_at_ms
+    state.entries[at] = entry
+    _count_as_pruned(state, entry, turn_index)
 
 
 def _file_late_entry(state: ThreadState, entry: Entry, turn_index: int) -> None:
@@ -79,11 +99,20 @@ def _file_late_entry(state: ThreadState, entry: Entry, turn_index: int) -> None:
     state.entry_index.update(
         (moved.id, at + offset) for offset, moved in enumerate(state.entries[at:])
     )
-    passed = [point for point in state.trim_points if point.turn_index > turn_index]
-    for point in passed:
+    for point in _points_behind(state, turn_index):
         point.entry_index += 1
         point.before_entry_id = state.entries[point.entry_index - 1].id
-    if passed and entry.kind == "message":
+    _count_as_pruned(state, entry, turn_index)
+
+
+def _points_behind(state: ThreadState, turn_index: int) -> list[TrimPoint]:
+    return [point for point in state.trim_points if point.turn_index > turn_index]
+
+
+def _count_as_pruned(state: ThreadState, entry: Entry, turn_index: int) -> None:
+    """Counts a message of a turn that was pruned before the message was recorded."""
+    passed = _points_behind(state, turn_index)
+    if passed and entry.is_message_of_model:
         passed[0].pruned_message_count += 1
 
 

@@ -59,7 +59,9 @@ class Turn(msgspec.Struct, gc=False):
 
 
 class Entry(msgspec.Struct, gc=False):
-    """One message or activity of the ledger."""
+    """One message or activity of the ledger. `is_part`: the turn ended in the middle of this
+    answer, so that the model does not have it.
+    """
 
     id: str
     turn_id: str
@@ -68,6 +70,12 @@ class Entry(msgspec.Struct, gc=False):
     text: str
     created_at_ms: int
     detail: bytes = b""
+    is_part: bool = False
+
+    @property
+    def is_message_of_model(self) -> bool:
+        """Returns whether the model was given the entry as a message, or has said it."""
+        return self.kind == "message" and not self.is_part
 
 
 def qualified_entry_id(turn_id: str, entry_id: str) -> str:

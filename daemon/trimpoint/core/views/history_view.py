@@ -108,7 +108,7 @@ class ContextMembership:
 
     def has(self, entry: Entry) -> bool:
         """Returns whether the entry is in the active context word for word."""
-        if (entry.turn_id, entry.id) in self._gone:
+        if entry.is_part or (entry.turn_id, entry.id) in self._gone:
             return False
         active = self._turn_index[entry.turn_id] >= self._active_from
         return active or entry.turn_id in self._pinned

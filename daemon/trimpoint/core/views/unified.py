@@ -35,7 +35,7 @@ def unified_records(state: ThreadState, *, include_compacted: bool) -> Iterator[
         at = _pruned_at(state, entry)
         if at is None and isinstance(left, TrimPoint):
             at = rfc3339(left.created_at_ms)
-        is_active = at is None and left is None
+        is_active = at is None and left is None and not entry.is_part
         if include_compacted or is_active:
             yield _message(state.id, index, entry, at, is_active=is_active)
     for point in points:

@@ -22,7 +22,7 @@ from trimpoint.codex.history.rollout import (
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.codex.notifications.translate import ending_of, entry_of
 from trimpoint.core.context.active_context import pruned_by
-from trimpoint.core.context.carried_turns import carried_turn
+from trimpoint.core.context.carried_turns import carried_entry, carried_turn
 from trimpoint.core.context.pins import pin_items
 from trimpoint.core.context.provider_compactions import ASKED_FOR, COMPACTION
 from trimpoint.core.decide.masking import with_masks
@@ -85,7 +85,8 @@ def imported_turns(opened: OpenedThread, parent: ThreadState | None = None) -> l
             facts.extend(compaction_facts(turn, before, items.get(turn_id, NO_ITEMS)))
             continue
         else:
-            facts.extend(_adopted_turn(turn, items.get(turn_id, NO_ITEMS)))
+            adopted = _adopted_turn(turn, items.get(turn_id, NO_ITEMS))
+            facts.extend(adopted if parent is None else _with_parts(adopted, parent))
         before = turn_id
     return facts
 
@@ -158,6 +159,17 @@ def _adopted_turn(turn: dict[str, Any], items: TurnItems) -> Iterator[ev.AnyEven
     for fact in turn_facts(turn, 1, items):
         if not (is_running and isinstance(fact, ev.TurnCompleted)):
             yield fact
+
+
+def _with_parts(facts: Iterable[ev.AnyEvent], parent: ThreadState) -> Iterator[ev.AnyEvent]:
+    """Yields the facts about a turn that `parent` has too, with the part of an answer that the
+    parent has of it and Codex does not.
+    """
+    for fact in facts:
+        if isinstance(fact, ev.TurnCompleted) and fact.turn_id in parent.turn_index:
+            turn = parent.turns[parent.turn_index[fact.turn_id]]
+            yield from (carried_entry(one) for one in parent.entries_of(turn) if one.is_part)
+        yield fact
 
 
 def turn_facts(turn: dict[str, Any], generation: int, items: TurnItems) -> Iterator[ev.AnyEvent]:

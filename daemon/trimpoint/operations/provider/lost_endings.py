@@ -218,11 +218,9 @@ class LostEndings:
         ended = _ended(turn, why)
         # The last items may be missing, so `turn_facts` marks the turn's items to be read from the
         # rollout.
-        writer.record_facts(
-            *turn_facts(
-                ended, writer.state.turns[writer.state.turn_index[turn_id]].generation, NO_ITEMS
-            )
-        )
+        generation = writer.state.turns[writer.state.turn_index[turn_id]].generation
+        facts = tuple(turn_facts(ended, generation, NO_ITEMS))
+        writer.record_facts(*router.half_answers.before_end(writer.thread_id, facts))
         for method, params in _as_codex_reports(ended):
             router.route(CodexMessage.compose(method, {"threadId": provider_id, **params}))
         self._threads.forget(

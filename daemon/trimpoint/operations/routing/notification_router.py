@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
-import msgspec
 import structlog
 from anyio.abc import TaskGroup
 from msgspec import Raw
@@ -25,9 +24,10 @@ from trimpoint.codex.notifications.client_sink import ClientSink
 from trimpoint.codex.notifications.foreign_usage import ForeignThreadUsage
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.provider_compactions import ProviderCompactions
-from trimpoint.codex.notifications.translate import RECORDED, translate
+from trimpoint.codex.notifications.translate import RECORDED
 from trimpoint.codex.notifications.watches import Watch
 from trimpoint.core.model.commands import AbandonOpenWork
+from trimpoint.operations.routing.half_answers import HalfAnswers
 from trimpoint.operations.routing.name_reports import NameReports
 from trimpoint.operations.routing.ordered_sink import BeforeTurnEnds, OrderedSink
 from trimpoint.operations.routing.routes import (
@@ -40,6 +40,7 @@ from trimpoint.operations.routing.routes import (
 from trimpoint.operations.routing.sub_agents import SUB_AGENT_RESTS, SubAgents
 from trimpoint.operations.routing.thread_messages import (
     WENT_AWAY,
+    facts_in,
     interrupted,
     provider_thread_of,
     rests,
@@ -81,6 +82,7 @@ class NotificationRouter:
         self._provider_compactions = ProviderCompactions()
         self.foreign_usage = ForeignThreadUsage()
         self.names = NameReports()
+        self.half_answers = HalfAnswers()
 
     def subscribe_child_exit(self, subscriber: Callable[[], None]) -> None:
         """Calls `subscriber` each time Codex has ended, after its open turns and requests were
@@ -284,6 +286,7 @@ class NotificationRouter:
             self._end_turn(writer, f"{WENT_AWAY}: {reason}")
         self._sub_agents.forget_epoch()
         self._provider_compactions.forget_epoch()
+        self.half_answers.forget()
         self.foreign_usage.forget_epoch()
         self.names.forget_epoch()
         for callback in self._child_exit_subscribers:
@@ -301,6 +304,7 @@ class NotificationRouter:
         elif message.method in SUB_AGENT_RESTS:
             # The thread may be a sub-agent's that a client has opened.
             self._sub_agents.on_foreign_notification(provider_thread_id, message)
+        self.half_answers.note(route.thread_id, message)
         if not self.turn_ends.intercept(route.thread_id, message):
             self._pass_on(route, message)
         if rests(message):
@@ -333,8 +337,11 @@ class NotificationRouter:
         method = message.method
         if method in RECORDED or method in SUB_AGENT_RESTS or message.leading_thread_id is None:
             return
-        publish_run = partial(self._sink.publish_run, thread_id, method)
-        self.fast_path = FastPath(message.leading_part, publish_run)
+        self.fast_path = FastPath(message.leading_part, partial(self._run, thread_id, method))
+
+    def _run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
+        self.half_answers.note_run(thread_id, method, lines)
+        self._sink.publish_run(thread_id, method, lines)
 
     def _route_other(self, route: Route, provider_thread_id: str, message: CodexMessage) -> None:
         watch = self.watches.get(provider_thread_id)
@@ -371,23 +378,15 @@ class NotificationRouter:
         writer = self._registry.loaded(route.thread_id)
         if writer is None:
             return
-        try:
-            facts = translate(message, route.generation, writer.state.settings)
-        except msgspec.MsgspecError as error:
-            log.warning(
-                "notification_not_understood",
-                method=message.method,
-                thread_id=route.thread_id,
-                detail=str(error),
-            )
-            return
+        facts = facts_in(message, route, writer.state.settings)
         if facts:
-            writer.record_facts(*facts)
+            writer.record_facts(*self.half_answers.before_end(route.thread_id, facts))
 
     def _end_turn(self, writer: ThreadWriter, reason: str) -> None:
         state = writer.state
         if not state.exists or writer.read_only is not None:
             return
+        writer.record_facts(*self.half_answers.take(state.id))
         told = None if self.turn_ends.is_buffered(state.id) else self._sink.begun(state.id)
         # What the disk has refused is not in the state, but clients were told of it.
         turn_ids = dict.fromkeys((state.running_turn_id, state.turn_aliases.get(told or "", told)))

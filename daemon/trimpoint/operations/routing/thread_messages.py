@@ -5,9 +5,15 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
+import structlog
 
 from trimpoint.codex.notifications.message import CodexMessage
+from trimpoint.codex.notifications.translate import translate
+from trimpoint.core.model import events as ev
+from trimpoint.operations.routing.routes import Route
 from trimpoint.operations.routing.sub_agents import status_in
+
+log = structlog.get_logger()
 
 # The statuses in which Codex is not working on a thread.
 RESTING = frozenset({"idle", "systemError", "notLoaded"})
@@ -22,6 +28,22 @@ def interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str
     """
     yield idle(thread_id)
     yield ended_as_interrupted(thread_id, turn_id, reason)
+
+
+def facts_in(message: CodexMessage, route: Route, settings: bytes) -> tuple[ev.AnyEvent, ...]:
+    """Returns the facts in a notification, none if it lacks an essential member; `settings` are
+    those of the thread before it.
+    """
+    try:
+        return translate(message, route.generation, settings)
+    except msgspec.MsgspecError as error:
+        log.warning(
+            "notification_not_understood",
+            method=message.method,
+            thread_id=route.thread_id,
+            detail=str(error),
+        )
+        return ()
 
 
 def own_warning(message: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from trimpoint_protocol.readmodel import ContextStatus, QueuedPrompt, QueueHold,
 
 from trimpoint.cli.views.timeline_view import TurnMark
 from trimpoint.core.model.decision import SUB_AGENT
-from trimpoint.tui.model.live import Live
+from trimpoint.tui.model.live import Live, LiveEntry
 from trimpoint.tui.model.prompt import Outgoing, text_of
 from trimpoint.tui.model.questions import Card
 from trimpoint.tui.model.settings import Settings
@@ -156,6 +156,15 @@ class ChatState:
     def holds_prompts(self) -> bool:
         """Returns whether a prompt has to wait. Beside a sub-agent at work Codex takes prompts."""
         return self.busy not in {None, f"request: {SUB_AGENT}"}
+
+    @property
+    def live_entries(self) -> list[LiveEntry]:
+        """Returns what is shown below the recorded entries: those of turns that have not ended.
+        What is left of an ended turn is recorded in its place.
+        """
+        ended = {turn_id for turn_id, mark in self.marks.items() if mark.status != "running"}
+        is_shown = self.transcript.is_at_end
+        return [one for one in self.live.entries if is_shown and one.turn_id not in ended]
 
     @property
     def failed_prompt(self) -> str | None:

@@ -32,28 +32,6 @@ def key_of(entry: TimelineEntry) -> str:
             assert_never(entry)
 
 
-def in_turns(
-    recorded: Sequence[TimelineEntry], live: Sequence[TimelineMessage | TimelineActivity]
-) -> tuple[list[TimelineEntry], int]:
-    """Returns the recorded and the live entries, and where the live ones of the newest turn begin.
-    What stays of an earlier turn, which is never recorded, stands at the end of that turn.
-    """
-    rows, newest = list(recorded), list[TimelineEntry]()
-    for one in live:
-        is_newest = not rows or _turn_of(rows[-1]) == one.turn_id
-        backwards = () if is_newest else range(len(rows) - 1, -1, -1)
-        place = next((at for at in backwards if _turn_of(rows[at]) == one.turn_id), None)
-        if place is None:
-            newest.append(one)
-        else:
-            rows.insert(place + 1, one)
-    return [*rows, *newest], len(rows)
-
-
-def _turn_of(entry: TimelineEntry) -> str:
-    return entry.turn_id if isinstance(entry, TimelineMessage | TimelineActivity) else ""
-
-
 class Transcript:
     """The loaded entries. `cursor` loads the page before them, None if there is none. `is_at_end`
     is false after the newest entries were dropped.

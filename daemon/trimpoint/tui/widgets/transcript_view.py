@@ -22,7 +22,7 @@ from trimpoint_protocol.readmodel import (
 from trimpoint.cli.views.timeline_view import TurnMark
 from trimpoint.tui.model.details import can_open, text_of
 from trimpoint.tui.model.state import ChatState
-from trimpoint.tui.model.transcript import in_turns, key_of
+from trimpoint.tui.model.transcript import key_of
 from trimpoint.tui.model.viewport import Line, Viewport
 from trimpoint.tui.widgets.row_drawing import Place, RowDrawing
 
@@ -128,8 +128,7 @@ class TranscriptView(Widget, can_focus=True):
         state, anchor = self._state, self._anchor()
         self._drawing.folder = state.folder
         recorded = state.transcript.entries
-        live = state.live.entries if state.transcript.is_at_end else []
-        self._rows, self._live_from = in_turns(recorded, live)
+        self._rows, self._live_from = [*recorded, *state.live_entries], len(recorded)
         if self._shown_thread != state.thread_id:
             self._shown_thread, self._chosen = state.thread_id, None
             self._viewport.to_end()

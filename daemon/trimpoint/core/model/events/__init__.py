@@ -72,6 +72,8 @@ from trimpoint.core.model.events.threads import (
 from trimpoint.core.model.events.turns import (
     ACCEPTED_FOR_SESSION,
     CONTEXT_WINDOW_EXCEEDED,
+    PART,
+    REST,
     ContextItemsRecorded,
     EntryRecorded,
     ItemsInjected,
@@ -89,6 +91,8 @@ from trimpoint.core.model.events.turns import (
 __all__ = [
     "ACCEPTED_FOR_SESSION",
     "CONTEXT_WINDOW_EXCEEDED",
+    "PART",
+    "REST",
     "AnyEvent",
     "ArchivedAndNewCreated",
     "CheckpointCaptured",

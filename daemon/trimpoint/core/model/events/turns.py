@@ -13,6 +13,10 @@ CONTEXT_WINDOW_EXCEEDED = "contextWindowExceeded"
 """The `error_kind` of a turn whose context did not fit into the model's window."""
 
 
+PART, REST = "part", "rest"
+"""The extents of an entry that is not recorded at once and whole."""
+
+
 class TurnRequested(Event, frozen=True, array_like=True, tag="thread.turn-requested"):
     """A prompt was sent to Codex; the thread is busy from now on."""
 
@@ -37,11 +41,13 @@ class TurnStarted(Event, frozen=True, array_like=True, tag="thread.turn-started"
 
 
 class EntryRecorded(Event, frozen=True, array_like=True, tag="thread.entry-recorded"):
-    """A finished entry of the ledger.
+    """An entry of the ledger.
 
     `kind`: message | activity; `role`: user | assistant for messages, the item type for activities.
     `text` is the text of the message or a one-line title of the activity. `detail` is Codex's item
-    (JSON) if it holds more than the text, else empty.
+    (JSON) if it holds more than the text, else empty. `extent`: empty for a finished item | part
+    (the turn ended in the middle of an answer: what clients were sent of it, which the model does
+    not have) | rest (the item was finished after all; it takes the place of its part).
     """
 
     turn_id: str
@@ -50,6 +56,7 @@ class EntryRecorded(Event, frozen=True, array_like=True, tag="thread.entry-recor
     role: str
     text: str
     detail: bytes = b""
+    extent: str = ""
 
 
 class ContextItemsRecorded(

@@ -217,7 +217,9 @@ end
 function Builder:_make_tail(scene)
   local thread = scene.thread
   for _, item in ipairs(thread and scene.live.items or {}) do
-    if not self._history.by_key[("%s %s"):format(item.turnId, item.id)] then
+    local is_recorded = self._history.by_key[("%s %s"):format(item.turnId, item.id)]
+      or thread.turns[item.turnId] and thread.turns[item.turnId].status ~= "running"
+    if not is_recorded then
       self:_entry(thread --[[@as trimpoint.Thread]], live.entry(item), #item.parts + #item.output)
     end
   end

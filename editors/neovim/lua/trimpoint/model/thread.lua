@@ -115,6 +115,10 @@ local function record_entry(thread, payload, at)
   for index = #thread.entries, 1, -1 do
     local other = thread.entries[index]
     if other.turnId == entry.turnId and other.id == entry.id then
+      if payload.extent == "rest" then -- of an answer of which only a part was recorded
+        thread.entries[index] =
+          vim.tbl_extend("force", other, { text = entry.text, title = entry.title })
+      end
       return
     elseif other.turnId == entry.turnId and not is_placed then
       place, is_placed, entry.trimmed = index + 1, true, other.trimmed
@@ -122,7 +126,9 @@ local function record_entry(thread, payload, at)
       break
     end
   end
-  table.insert(thread.entries, place, entry)
+  if payload.extent ~= "rest" then
+    table.insert(thread.entries, place, entry)
+  end
 end
 
 ---@param change fun(thread: trimpoint.Thread, payload: table, envelope: table)

@@ -34,7 +34,7 @@ async def test_a_sentence_that_is_typed_while_the_agent_asks_answers_nothing(sta
     assert not (stage.house.worktree / "asked-for.txt").exists()
 
 
-# Goes to the question in the moment in which it appears, and presses the key of its first answer.
+# Goes to the question in the moment in which it appears, and presses the keys that answer.
 PRESSED_AT_ONCE = """() => {
     window.pressed = 0;
     window.press = (key, more) => document.activeElement.dispatchEvent(
@@ -43,7 +43,7 @@ PRESSED_AT_ONCE = """() => {
         if (document.querySelector(".card")) {
             observer.disconnect();
             window.press("ArrowUp", {altKey: true});
-            window.press("y");
+            ["y", "n"].forEach((key) => window.press(key));
             window.pressed += 1;
         }
     }).observe(document.body, {childList: true, subtree: true});

@@ -1,11 +1,14 @@
 """Every command in README and docs can be run as it is printed."""
 
+import os
 import re
 import shlex
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from shutil import which
 
+import anyio
 import pytest
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.parsing import arguments
@@ -78,6 +81,31 @@ def test_each_printed_command_is_one_that_can_be_typed(
 
 def test_commands_are_found_in_the_pages() -> None:
     assert sum(len(list(printed(page))) for page in PAGES) > 60
+
+
+# Programs that a reader types; the shells of the test print their words instead.
+PROGRAMS = ("trimpoint", "uvx", "uv", "pipx", "git", "cd")
+TYPED = re.compile(rf"(?:^ {{4,}}(?:\$ )?|`)((?:{'|'.join(PROGRAMS)}) [^`\n]*)", re.MULTILINE)
+ECHO = "\n".join(f"{name}() {{ printf '%s\\037' {name} \"$@\"; echo; }}" for name in PROGRAMS)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+async def test_each_printed_command_means_the_same_in_bash_and_zsh(shell: str) -> None:
+    if which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    found = (line for page in PAGES for line in TYPED.findall(page.read_text(encoding="utf-8")))
+    # A placeholder is not typed as it stands, and a redirection is the shell's own.
+    lines = [line.strip() for line in found if not re.search(r"[…|{<>;&]| \[", line)]
+    assert len(lines) > 150
+    # zsh takes no comment where a person types.
+    expected = [shlex.split(line) for line in lines]
+    assert [words for words in expected if any(word.startswith("#") for word in words)] == []
+    script = "\n".join([ECHO, *lines])
+    environment = {"HOME": "~", "PATH": os.environ["PATH"]}
+    done = await anyio.run_process([shell, "-c", script], check=False, env=environment)
+    assert done.returncode == 0, done.stderr.decode()
+    assert [line.split("\037")[:-1] for line in done.stdout.decode().splitlines()] == expected
 
 
 def readme_session() -> list[str]:

@@ -249,6 +249,14 @@ def test_interleaved_streams_each_keep_their_lines(view: LiveView, file: io.Stri
     ]
 
 
+def test_half_a_sentence_of_an_interrupted_turn_is_shown_as_such(
+    view: LiveView, file: io.StringIO
+) -> None:
+    view.show(said("item/agentMessage/delta", itemId="m", delta="The answer i"))
+    view.show(said("turn/completed", turn={"status": "interrupted"}))
+    assert file.getvalue().splitlines() == ["● The answer i …", "The turn was interrupted."]
+
+
 EDIT = {"type": "fileChange", "id": "f", "changes": [{"path": "a.txt", "diff": ""}]}
 TOOL = {"type": "mcpToolCall", "id": "t", "server": "s", "tool": "look", "status": "failed"}
 MESSAGES: list[tuple[Message, str]] = [

@@ -106,6 +106,6 @@ async def test_a_thread_outside_of_a_repository_says_so(stage: CliHarness) -> No
         refused = await stage.run("diff")
         assert (refused.code, "does not lie in a git repository" in refused.err) == (1, True)
         assert (
-            "No thread works in a git repository."
+            "There is no thread in a git repository yet."
             in (await stage.run("checkpoints", "--storage")).out
         )

@@ -148,7 +148,7 @@ def test_compactions_are_counted_ours_and_codexs_apart() -> None:
 @pytest.mark.parametrize(
     ("auto", "shown"),
     [
-        (AutoCompaction(mode="off", state="idle", message=""), "nothing is said and nothing done"),
+        (AutoCompaction(mode="off", state="idle", message=""), "neither warns nor trims"),
         (
             AutoCompaction(mode="compact", state="idle", message=""),
             "it is compacted when it is critical",

@@ -243,7 +243,7 @@ def _show_plan(
 def _what_now(settings: Settings, written: list[Path]) -> str:
     if written and properties(units.SERVICE, "ActiveState").get("ActiveState") == "active":
         return (
-            "It runs as it was; `systemctl --user restart trimpoint.service` starts it anew, which "
+            "It runs as it was; `systemctl --user restart trimpoint.service` restarts it, which "
             "ends what its agents are doing."
         )
     return (

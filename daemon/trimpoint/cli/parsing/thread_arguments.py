@@ -200,7 +200,7 @@ def add_search(commands: Commands) -> None:
         help=f"only {', '.join(get_args(HistoryKind)[:-1])} or {get_args(HistoryKind)[-1]}",
     )
     parser.add_argument(
-        "-n", "--limit", metavar="N", type=hit_count, default=20, help="so many (default 20)"
+        "-n", "--limit", metavar="N", type=hit_count, default=20, help="the best N (default 20)"
     )
     parser.add_argument("--read", metavar="ENTRY", help="show an entry, such as h3.2, whole")
     parser.add_argument(

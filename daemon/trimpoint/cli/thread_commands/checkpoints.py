@@ -132,7 +132,7 @@ async def _storage(arguments: argparse.Namespace, client: Client) -> int:
         )
         stdout_console().print(_threads(repository))
     if not found:
-        stdout_console().print(Text("No thread works in a git repository.", "dim"))
+        stdout_console().print(Text("There is no thread in a git repository yet.", "dim"))
     return Exit.DONE
 
 

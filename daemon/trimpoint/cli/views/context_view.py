@@ -19,7 +19,7 @@ FILLED, EMPTY, MARK = "█", "░", "┃"
 BAR_CELLS, SMALL_BAR_CELLS = 40, 10
 _LABEL_CELLS = 14  # "Automatic", what is between it and the value, and a blank at the edge
 _AUTOMATIC = {
-    "off": "nothing is said and nothing done when it fills up",
+    "off": "off: trimpoint neither warns nor trims",
     "warn": "you are warned when it fills up",
     "mask": "old output is masked when it fills up",
     "compact": "it is compacted when it is critical",

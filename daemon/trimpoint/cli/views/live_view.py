@@ -147,6 +147,12 @@ class LiveView:
         self.end_line()
         self._console.print(Text(text, style))
 
+    def interrupted(self) -> None:
+        """Prints that the turn was interrupted; half a sentence ends with an ellipsis."""
+        if self._line_is_open:
+            self._print(" …", "dim")
+        self.note("The turn was interrupted.", "yellow")
+
     def _show_delta(self, method: str, params: dict[str, Any]) -> None:
         look = _DELTAS[method]
         key = f"{method} {params.get('itemId')}"
@@ -219,10 +225,11 @@ class LiveView:
         self._console.print(with_glyph(glyph, glyph_style, Text(printable(text), style)))
 
     def _show_turn_end(self, turn: dict[str, Any]) -> None:
-        self.end_line()
         if turn.get("status") == "interrupted":
-            self.note("The turn was interrupted.", "yellow")
-        elif turn.get("status") == "failed":
+            self.interrupted()
+            return
+        self.end_line()
+        if turn.get("status") == "failed":
             error: dict[str, Any] = turn.get("error") or {}
             said = words_of_error(str(error.get("message") or "no reason given"))
             reason = one_line(said, 2000)

@@ -87,7 +87,7 @@ class RunningTurn:
             except (RemoteError, ConnectionLost):
                 return
             if not self._as_json:
-                self._view.note("The turn was interrupted.", "yellow")
+                self._view.interrupted()
 
     def _wait(self) -> None:
         if self._spinner is not None and not self._view.line_is_open and not self._open:

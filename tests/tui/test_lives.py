@@ -161,6 +161,32 @@ async def test_a_ui_continues_when_codex_was_killed(harness: Harness, codex: Pat
             await says(terminal, "four")
 
 
+@pytest.mark.each_case(reason="each is another thing that runs on the screen")
+@pytest.mark.parametrize("running", ["an approval", "a command", "a background terminal"])
+async def test_nothing_runs_on_the_screen_of_a_codex_that_was_killed(
+    harness: Harness, codex: Path, running: str
+) -> None:
+    assert isinstance(harness.script, AnswersByPrompt)
+    command: dict[str, object] = {"cmd": "sleep 300", "yield_time_ms": 250}
+    last = [held(say("never"), anyio.Event())]
+    if running == "an approval":
+        command |= {"sandbox_permissions": "require_escalated", "justification": "May I?"}
+    elif running == "a background terminal":
+        last = [say("it runs on")]
+    harness.script.when("Work.", call("exec_command", command), *last)
+    shown = {"an approval": "Yes, proceed", "a background terminal": "it runs on"}
+    with anyio.fail_after(SCREEN_READ_S):
+        async with harness.daemon(), attached(harness, codex) as terminal:
+            await says(terminal, "one")
+            await terminal.types("Work.")
+            await terminal.shows(shown.get(running, "1 background terminal"))
+            await terminal.shows(lambda text: "Running" in text or "1 background" in text)
+            os.kill(harness.child_pid(), signal.SIGKILL)
+            await terminal.shows(lambda text: "Running" not in text and "background" not in text)
+            await says(terminal, "two")
+            assert "Running" not in terminal.text
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("prompted", [True, False], ids=["prompted", "fresh"])
 async def test_a_ui_continues_when_the_daemon_was_started_again(

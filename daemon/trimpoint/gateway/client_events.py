@@ -18,6 +18,7 @@ from trimpoint.gateway.session.played_turns import PlayedTurns
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.gateway.session.startup_notifications import StartupNotifications
 from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writing.sequencer import now_ms
 
 REQUEST_RESOLVED = "serverRequest/resolved"
 # Codex's warning about the way in which trimpoint reads the turns of a thread that it adopts.
@@ -118,11 +119,12 @@ class CodexEvents:
         self._server_requests.ask(about, request_id, method, shown, to_everyone=to_everyone)
 
     def expire_server_requests(self, reason: str) -> None:
-        """Withdraws the open requests of a Codex that has ended, and forgets its handles,
-        live items and startup notifications.
+        """Withdraws the open requests of a Codex that has ended, ends its live items for clients,
+        and forgets its handles and startup notifications.
         """
         self._startup.forget()
-        self.live.forget()
+        for thread_id, message in self.live.ended(now_ms()):
+            self.publish(thread_id, message)
         self._handles.forget_epoch()
         self._server_requests.expire_all(reason)
 

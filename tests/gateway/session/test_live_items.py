@@ -74,6 +74,26 @@ def test_an_item_that_has_ended_is_not_live() -> None:
     assert [one["id"] for one in shown(live)] == ["b"]
     live.note(THREAD, said("turn/completed", turn={"id": "turn-1"}))
     assert shown(live) == []
-    started(live, "c", "agentMessage", text="")
-    live.forget()
+
+
+def test_what_is_live_when_codex_ends_ends_with_it() -> None:
+    live = live_items()
+    for turn_id, status in (("turn-1", "completed"), ("turn-2", "interrupted")):
+        item = {"id": turn_id, "type": "commandExecution", "status": "inProgress"}
+        live.note(THREAD, said("item/started", item=item, turnId=turn_id))
+        live.note(THREAD, said("turn/completed", turn={"id": turn_id, "status": status}))
+    started(live, "done", "commandExecution", status="inProgress")
+    live.note(THREAD, said("item/completed", item={"id": "done"}))
+    started(live, "a", "agentMessage", text="")
+    live.note(THREAD, said("item/agentMessage/delta", itemId="a", delta="I begin"))
+    told = [(thread, message.method, message.object("item")) for thread, message in live.ended(7)]
+    assert told == [
+        (
+            THREAD,
+            "item/completed",
+            {"id": "turn-1", "type": "commandExecution", "status": "failed"},
+        ),
+        (THREAD, "item/completed", {"id": "a", "type": "agentMessage", "text": "I begin"}),
+    ]
     assert shown(live) == []
+    assert list(live.ended(8)) == []

@@ -92,7 +92,10 @@ async def _turns_to_keep(client: Client, thread_id: str) -> int:
         stderr_console().print(asked, end="", markup=False, highlight=False)
         line = await keyboard.typed_line()
         if line is None:
-            raise UsageError("Nothing was chosen, so nothing was cleared.")
+            raise UsageError(
+                "Nothing was chosen, so nothing was cleared.",
+                "`trimpoint clear 3` keeps the last 3 turns, `trimpoint clear 0` none.",
+            )
         if line.isdecimal() or not line:
             return int(line or "0")
 

@@ -5,6 +5,7 @@ A delta is kept as Codex sent it and read only when somebody asks, or when many 
 thousands of them come in a second.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -48,10 +49,13 @@ class _Delta(NamedTuple):
 
 
 class _Items:
-    """The live items of one thread, each with its turn; `deltas` are not yet part of them."""
+    """The live items of one thread, each with its turn; `deltas` are not yet part of them.
+    `left_running` are commands that have outlived their turn.
+    """
 
     def __init__(self) -> None:
         self.items: dict[str, tuple[str, dict[str, Any]]] = {}
+        self.left_running: dict[str, tuple[str, dict[str, Any]]] = {}
         self.deltas: list[_Delta] = []
         self.bytes = 0
 
@@ -85,13 +89,18 @@ class LiveItems:
     def _remove(self, thread_id: str, message: CodexMessage) -> None:
         live = self._threads[thread_id]
         if message.method == COMPLETED:
-            live.items.pop(str(message.object("item").get("id")), None)
+            item_id = str(message.object("item").get("id"))
+            live.items.pop(item_id, None)
+            live.left_running.pop(item_id, None)
         else:
-            turn_id = message.object("turn").get("id")
-            ended = [name for name, (of_turn, _) in live.items.items() if of_turn == turn_id]
+            turn = message.object("turn")
+            ended = [name for name, (of_turn, _) in live.items.items() if of_turn == turn.get("id")]
             for name in ended:
-                del live.items[name]
-        if not live.items:
+                of_turn, item = live.items.pop(name)
+                # Codex tells nothing more of the commands of a turn that was interrupted.
+                if item.get("type") == "commandExecution" and turn.get("status") == "completed":
+                    live.left_running[name] = of_turn, item
+        if not live.items and not live.left_running:
             del self._threads[thread_id]
 
     def note_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
@@ -120,9 +129,17 @@ class LiveItems:
             for turn_id, item in live.items.values()
         ]
 
-    def forget(self) -> None:
-        """Forgets all items, because Codex has ended."""
-        self._threads.clear()
+    def ended(self, now_ms: int) -> Iterator[tuple[str, CodexMessage]]:
+        """Forgets all items, because Codex has ended, and yields each thread with the message that
+        one of them has, too: with what was streamed, and failed if it is more than a text.
+        """
+        threads, self._threads = self._threads, {}
+        for thread_id, live in threads.items():
+            live.fold()
+            for turn_id, item in [*live.left_running.values(), *live.items.values()]:
+                failed = {"status": "failed"} if "status" in item else {}
+                params = {"threadId": thread_id, "turnId": turn_id, "completedAtMs": now_ms}
+                yield thread_id, CodexMessage.compose(COMPLETED, {**params, "item": item | failed})
 
 
 def _append(item: dict[str, Any], method: str, params: dict[str, Any]) -> None:

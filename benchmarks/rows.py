@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from benchmarks.budgets import (
     acp,
+    autopilot,
     chat,
     checkpoints,
     clear,
@@ -61,6 +62,11 @@ ROWS = (
         clear.run_against_script,
     ),
     Row("long-clear", "/clear 3 on a long thread, against a short one", clear.run_on_long_thread),
+    Row(
+        "autopilot",
+        "Deciding after each turn whether old output is masked or the context compacted",
+        autopilot.run,
+    ),
     Row("waiting", "Another client's wait while one acts on a long thread", waiting.run),
     Row(
         "append",

@@ -4,7 +4,7 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from trimpoint.core.model import commands as internal
@@ -19,6 +19,7 @@ from trimpoint.threads.writing.writer import ThreadWriter
 
 # Written out now and then, so that no batch grows without bound.
 TURNS_A_BATCH = 1000
+READ = "The file has a function that greets, and one that does not. " * 8
 TurnEvents = Callable[[str], tuple[ev.AnyEvent, ...]]
 
 
@@ -127,3 +128,33 @@ def _item(role: str, part: str, text: str) -> bytes:
     return msgspec.json.encode(
         {"type": "message", "role": role, "content": [{"type": part, "text": text}]}
     )
+
+
+def turn_with_a_read(turn_id: str) -> tuple[ev.AnyEvent, ...]:
+    """Returns the events of a turn with a file that was read."""
+    call, item = f"{turn_id}-c", msgspec.json.encode
+    shown = {"type": "commandExecution", "id": call, "command": "cat a.py", "status": "completed"}
+    prompt, answer = "What does this do?", "It greets whoever is named, and the world otherwise."
+    items = (
+        _message("user", "input_text", prompt),
+        {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": call},
+        {"type": "function_call_output", "call_id": call, "output": READ},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": answer}],
+        },
+    )
+    return (
+        ev.TurnStarted(turn_id, 1),
+        ev.EntryRecorded(turn_id, f"{turn_id}-u", "message", "user", prompt),
+        ev.EntryRecorded(turn_id, call, "activity", "commandExecution", "cat a.py", item(shown)),
+        ev.EntryRecorded(turn_id, f"{turn_id}-a", "message", "assistant", answer),
+        ev.ContextItemsRecorded(turn_id, tuple(map(item, items))),
+        ev.UsageReported(turn_id, 1200, 200_000, 272_000),
+        ev.TurnCompleted(turn_id, "completed"),
+    )
+
+
+def _message(role: str, part: str, text: str) -> dict[str, Any]:
+    return {"type": "message", "role": role, "content": [{"type": part, "text": text}]}

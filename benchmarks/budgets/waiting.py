@@ -8,19 +8,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import anyio
-import msgspec
-from trimpoint.core.model import events as ev
 
 from benchmarks.daemons import RealCodex, real_codex
 from benchmarks.measures import Figure, Outcome, Verdict, at_most
 from benchmarks.stage import Bench
-from benchmarks.threads import Grown, grow
+from benchmarks.threads import Grown, grow, turn_with_a_read
 from benchmarks.wire import JsonRpcClient, Message
 
 # Codex takes minutes for a context of tens of thousands of turns.
 REPEATS, REPEATS_QUICK = {3_000: 3, 30_000: 1}, {1_000: 2}
 LONGEST_MS = 50
-READ = "The file has a function that greets, and one that does not. " * 8
 
 
 class Step(NamedTuple):
@@ -94,7 +91,7 @@ def _waits(stage: Bench, codex: RealCodex, turns: int, repeats: int) -> dict[str
         thread = bare.start_thread(room)
         newest = bare.turn(thread["id"], "hello")
     grown = Grown(str(thread["id"]), str(room), thread["path"], turns, newest)
-    anyio.run(grow, room / "state", [grown], _turn_events)
+    anyio.run(grow, room / "state", [grown], turn_with_a_read)
     with codex.daemon(room) as running, running.client() as client:
         client.request("thread/resume", threadId=grown.thread_id, excludeTurns=True)
         with _pinging(running.socket) as longest_ms:
@@ -133,33 +130,3 @@ def _pinging(socket: Path) -> Generator[Any]:
         asked.close()
         process.wait()
         told.close()
-
-
-def _turn_events(turn_id: str) -> tuple[ev.AnyEvent, ...]:
-    """Returns the events of a turn with a file that was read."""
-    call, item = f"{turn_id}-c", msgspec.json.encode
-    shown = {"type": "commandExecution", "id": call, "command": "cat a.py", "status": "completed"}
-    prompt, answer = "What does this do?", "It greets whoever is named, and the world otherwise."
-    items = (
-        _message("user", "input_text", prompt),
-        {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": call},
-        {"type": "function_call_output", "call_id": call, "output": READ},
-        {
-            "type": "message",
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": answer}],
-        },
-    )
-    return (
-        ev.TurnStarted(turn_id, 1),
-        ev.EntryRecorded(turn_id, f"{turn_id}-u", "message", "user", prompt),
-        ev.EntryRecorded(turn_id, call, "activity", "commandExecution", "cat a.py", item(shown)),
-        ev.EntryRecorded(turn_id, f"{turn_id}-a", "message", "assistant", answer),
-        ev.ContextItemsRecorded(turn_id, tuple(map(item, items))),
-        ev.UsageReported(turn_id, 1200, 200_000, 272_000),
-        ev.TurnCompleted(turn_id, "completed"),
-    )
-
-
-def _message(role: str, part: str, text: str) -> Message:
-    return {"type": "message", "role": role, "content": [{"type": part, "text": text}]}

@@ -13,6 +13,7 @@ __all__ = [
     "AnyClientCommand",
     "ArchiveAndNew",
     "ArchiveThread",
+    "AutoMode",
     "ClientCommand",
     "CompactContext",
     "DiscardContext",
@@ -27,6 +28,7 @@ __all__ = [
     "RenameThread",
     "ReorderQueue",
     "RevertToCheckpoint",
+    "SetAuto",
     "StartSession",
     "StopSession",
     "TokenCount",
@@ -44,6 +46,7 @@ TurnNumber = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 TokenCount = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
 EntryName = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
 Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+AutoMode = Literal["off", "warn", "mask", "compact"]
 PromptInput = Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1, max_length=10_000)]
 
 
@@ -158,6 +161,14 @@ class UnpinContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context
     pins: Annotated[list[Identifier | TurnNumber], msgspec.Meta(max_length=1_000)] | None = None
 
 
+class SetAuto(ClientCommand, frozen=True, kw_only=True, tag="thread.auto.set"):
+    """`/auto`: what is done with this thread's context when it fills up, without being asked; a
+    null `mode` goes back to the configuration. It holds at once, also while a turn runs.
+    """
+
+    mode: AutoMode | None = None
+
+
 class ArchiveAndNew(ClientCommand, frozen=True, kw_only=True, tag="thread.archive-and-new"):
     """`/new`: archive the thread and create one with the same project, worktree, branch and
     settings.
@@ -255,6 +266,7 @@ AnyClientCommand = (
     | UndoTrim
     | PinContext
     | UnpinContext
+    | SetAuto
     | ArchiveAndNew
     | RevertToCheckpoint
     | StopSession
@@ -283,8 +295,9 @@ CHANGE_CONTEXT = (
 # Commands whose outcome depends on the turns that the thread has.
 LOOK_AT_TURNS = (*CHANGE_CONTEXT, RevertToCheckpoint)
 
-# Commands that need nothing of Codex. What a person types is kept also while it cannot be reached.
-OF_THE_QUEUE = (
+# Commands that need nothing of Codex, so that they hold also while it cannot be reached.
+WITHOUT_CODEX = (
+    SetAuto,
     QueuePrompt,
     EditQueuedPrompt,
     ReorderQueue,

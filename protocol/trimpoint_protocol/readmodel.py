@@ -143,7 +143,8 @@ class ThreadSession(WireStruct, frozen=True, kw_only=True):
 
 
 class AutoCompaction(WireStruct, frozen=True, kw_only=True):
-    """The state of automatic compaction. `mode`: off | warn | mask | compact, as configured.
+    """The state of automatic compaction. `mode`: off | warn | mask | compact, as configured, or as
+    chosen for this thread (`isChosen`).
 
     `state`: `idle`; `due` (the thread is compacted as soon as it is idle, before its next turn);
     `running`; `stopped` (the last attempts failed or freed too little, or the context was full
@@ -157,6 +158,7 @@ class AutoCompaction(WireStruct, frozen=True, kw_only=True):
     message: str
     said: str = ""
     hints: list[CommandHint] = []
+    is_chosen: bool = False
 
 
 class ContextStatus(WireStruct, frozen=True, kw_only=True):

@@ -76,6 +76,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.TrimRedone("thread", "trim-point", 5),
     ev.ContextPinned("thread", "pin", "turn-1", "the rules"),
     ev.ContextUnpinned("thread", "pin"),
+    ev.AutoChosen("mask", None),
     ev.CompactionRequested("operation", 3, "keep the names", "automatic", "small", "low", True),
     ev.CompactionForked("operation", SECRET),
     ev.CompactionFailed("operation", "the model said nothing"),

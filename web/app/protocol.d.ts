@@ -33,7 +33,7 @@ export type ArchiveThread = {
 };
 
 /**
- * The state of automatic compaction. `mode`: off | warn | mask | compact, as configured.
+ * The state of automatic compaction. `mode`: off | warn | mask | compact, as configured, or as chosen for this thread (`isChosen`).
  *
  * `state`: `idle`; `due` (the thread is compacted as soon as it is idle, before its next turn); `running`; `stopped` (the last attempts failed or freed too little, or the context was full again within a turn each time: no more attempts until a person compacts or clears, or the usage falls). `message` is a sentence for a person, "" when there is nothing to say. It is made of `said` and `hints`, which are commands that help, as they are typed in a chat.
  */
@@ -43,6 +43,7 @@ export type AutoCompaction = {
     message: string;
     said?: string;
     hints?: CommandHint[];
+    isChosen?: boolean;
 };
 
 /**
@@ -482,7 +483,7 @@ export type DiscardContext = {
  * One command; its `type` says which.
  */
 export type DispatchParams = {
-    command: ArchiveAndNew | ArchiveThread | CompactContext | DiscardContext | EditQueuedPrompt | MaskContext | PinContext | QueuePrompt | ReleaseQueue | RenameThread | ReorderQueue | RevertToCheckpoint | StartSession | StopSession | TrimContext | UnarchiveThread | UndoTrim | UnpinContext | WithdrawQueuedPrompt;
+    command: ArchiveAndNew | ArchiveThread | CompactContext | DiscardContext | EditQueuedPrompt | MaskContext | PinContext | QueuePrompt | ReleaseQueue | RenameThread | ReorderQueue | RevertToCheckpoint | SetAuto | StartSession | StopSession | TrimContext | UnarchiveThread | UndoTrim | UnpinContext | WithdrawQueuedPrompt;
 };
 
 /**
@@ -1159,6 +1160,17 @@ export type SessionReadParams = {
 export type SessionRecords = {
     records: (Record<string, any>)[];
     nextCursor: string | null;
+};
+
+/**
+ * `/auto`: what is done with this thread's context when it fills up, without being asked; a null `mode` goes back to the configuration. It holds at once, also while a turn runs.
+ */
+export type SetAuto = {
+    type: "thread.auto.set";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    mode?: "compact" | "mask" | "off" | "warn" | null;
 };
 
 /**

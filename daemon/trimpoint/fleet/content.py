@@ -48,6 +48,7 @@ NUMBERS_AND_STATES: dict[type[ev.AnyEvent], tuple[str, ...]] = {
     ev.TrimRedone: ("thread_id", "trim_point_id", "generation"),
     ev.ContextPinned: ("thread_id", "pin_id", "turn_id"),
     ev.ContextUnpinned: ("thread_id", "pin_id"),
+    ev.AutoChosen: ("mode", "former"),
     ev.CompactionRequested: ("operation_id", "keep_last_n_turns", "force"),
     ev.CompactionForked: ("operation_id",),
     ev.CompactionFailed: ("operation_id",),

@@ -309,7 +309,7 @@ class Sessions:
         writer = await self._registry.thread(command.thread_id)
         # A command that is repeated gets its stored answer, whatever has become of the thread.
         is_known = command.command_id in writer.state.receipts
-        if not is_known and not isinstance(command, wire.OF_THE_QUEUE):
+        if not is_known and not isinstance(command, wire.WITHOUT_CODEX):
             await self.prepare(writer, command)
         return await self._registry.dispatch(command)
 

@@ -36,6 +36,7 @@ REQUESTS: list[tuple[str, wire.AnyClientCommand]] = [
         "/pin 1 2 never touch a.txt",
         wire.PinContext(**IDS._asdict(), turns=[1, 2], note="never touch a.txt"),
     ),
+    ("/auto mask", wire.SetAuto(**IDS._asdict(), mode="mask")),
     ("/unpin 2", wire.UnpinContext(**IDS._asdict(), pins=[2])),
 ]
 
@@ -80,7 +81,7 @@ def test_a_pin_is_taken_back_by_its_number_and_an_unpin_by_nothing() -> None:
     thread = started(turns=1)
     thread.do(client(wire.PinContext, turns=[1]))
     state = thread.state
-    made = tuple(pin.id for pin in state.pins)
+    made = thread.records[-1].events
     assert Pin().way_back(Done(state, made)) == "/unpin 1"
     assert Pin().way_back(Done(state)) is None
     assert Unpin().way_back(Done(state)) is None

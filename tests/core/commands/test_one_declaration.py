@@ -38,6 +38,7 @@ MAY_NAME = {
     "core/model/decision.py": HINT,
     "core/views/advice.py": HINT,
     "core/views/outcome_text.py": HINT,
+    "core/views/auto_view.py": HINT,
     "core/views/pins_view.py": HINT,
     "core/views/trim_outcome.py": "names the trim that was undone, and the command that undoes one",
     "demo/script.py": "types commands",
@@ -55,6 +56,7 @@ MAY_NAME = {
 }
 OTHERS = ("sessionlogs/",)
 MAY_LIST = {
+    "core/views/stats_text.py": "triggers of trims, as journals have them",
     "core/views/trim_outcome.py": "triggers of trims, as journals have them",
     "gateway/commands/codex_tui/trim_notices.py": "kinds of operations",
     "tui/model/popup.py": "rows that Enter takes only when chosen; the protocol does not say which",

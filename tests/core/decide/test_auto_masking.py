@@ -2,50 +2,22 @@
 
 import msgspec
 import pytest
-from trimpoint.core.decide.auto_compaction import may_be_due
-from trimpoint.core.decide.auto_masking import masks_due
-from trimpoint.core.model import commands as internal
-from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import DiscardPolicy, Policy
+from trimpoint.core.decide.auto_masking import Wait
+from trimpoint.core.decide.autopilot import may_be_due, next_act
 from trimpoint.core.views.trim_outcome import called
 from trimpoint.operations.messages import ready_message
 from trimpoint_protocol import commands as wire
 
 from tests.core.auto_compaction import WINDOW
-from tests.core.discards import work
-from tests.core.given import Conversation, client, started
+from tests.core.automatic import MASK, MINUTE_MS, measured, trims, worked
+from tests.core.given import Conversation, client
 from tests.core.pinning import act, pin
-from tests.core.usage import call, complete
-
-MASK = Policy(auto="mask", min_freed=0.003, discard=DiscardPolicy(floor_tokens=0))
-MINUTE_MS = 60_000
-
-
-def worked(turns: int = 7, *, policy: Policy = MASK) -> Conversation:
-    thread = started(policy=policy)
-    for number in range(turns):
-        work(thread, f"w{number}")
-    return thread
-
-
-def measured(thread: Conversation, used: int) -> Conversation:
-    """Runs a turn whose model call has `used` tokens of input."""
-    turn_id = thread.begin_turn("go on")
-    before = thread.state.usage.report.running_total if thread.state.usage.report else 0
-    thread.report(call(turn_id, used, before + used + 10, WINDOW))
-    complete(thread, turn_id)
-    return thread
-
-
-def trims(thread: Conversation) -> list[ev.ContextMasked]:
-    events = thread.do(internal.TrimWhenDue()).events
-    return [event for event in events if isinstance(event, ev.ContextMasked)]
 
 
 def due_after(thread: Conversation, minutes: float) -> bool:
     last = thread.state.usage.last_call
     assert last is not None
-    return bool(masks_due(thread.state, thread.policy, last.at_ms + round(minutes * MINUTE_MS)))
+    return next_act(thread.state, thread.policy, last.at_ms + round(minutes * MINUTE_MS)).masks
 
 
 def test_nothing_is_masked_below_the_share_or_where_it_is_not_configured() -> None:
@@ -74,17 +46,17 @@ def test_what_frees_too_little_is_not_masked() -> None:
 
 def test_what_is_pinned_does_not_count_as_freed() -> None:
     thread = measured(worked(), 95_000)
-    freed = sum(mask.freed_tokens for mask in masks_due(thread.state, MASK, thread.now_ms))
+    freed = next_act(thread.state, MASK, thread.now_ms).masking.freed_tokens
     policy = msgspec.structs.replace(MASK, min_freed=(freed - 1) / WINDOW)
-    assert masks_due(thread.state, policy, thread.now_ms)
+    assert next_act(thread.state, policy, thread.now_ms).masks
     pin(thread, 1)
-    assert masks_due(thread.state, MASK, thread.now_ms)
-    assert masks_due(thread.state, policy, thread.now_ms) == []
+    assert next_act(thread.state, MASK, thread.now_ms).masks
+    assert next_act(thread.state, policy, thread.now_ms).masking.wait is Wait.LITTLE
 
 
 def test_masks_may_be_due_where_the_context_is_not_compacted() -> None:
-    assert may_be_due(measured(worked(), 55_000).state, MASK)
-    assert not may_be_due(measured(worked(), 40_000).state, MASK)
+    assert may_be_due(measured(worked(), 95_000).state, MASK, 0)
+    assert not may_be_due(measured(worked(), 40_000).state, MASK, 0)
 
 
 def test_an_automatic_mask_leaves_the_newest_turns_and_says_what_it_was() -> None:

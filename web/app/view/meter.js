@@ -14,7 +14,8 @@ export function Meter({ context }) {
     const tokens = `${estimated ? "~" : ""}${shortCount(usedTokens)}${windowTokens ? ` / ${shortCount(windowTokens)}` : ""}`;
     const words = fullness(context);
     const cached = context.cachedPercent ?? null;
-    const more = [context.note, cached === null ? null : `${Math.round(cached)}% of the last call came from the provider's cache.`];
+    const auto = context.auto?.isChosen ? `Automatic: ${context.auto.mode}, chosen for this thread.` : null;
+    const more = [context.note, auto, cached === null ? null : `${Math.round(cached)}% of the last call came from the provider's cache.`];
     const title = more.filter(Boolean).join(" ") || words;
     return html`
         <div class=${`meter is-${context.level ?? "ok"}`} role="meter" aria-label="Context" aria-valuemin="0" aria-valuemax="100"

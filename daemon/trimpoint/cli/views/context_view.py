@@ -153,7 +153,8 @@ def _automatic(context: ContextStatus) -> Iterator[tuple[str, Text]]:
     colour = "red" if stopped else _COLOURS.get(context.level or "", "")
     said = Text(one_line(automatic_text(context.auto), 2000), colour)
     if not stopped:
-        yield "Automatic", Text(_AUTOMATIC[context.auto.mode], "dim")
+        chosen = ", as chosen for this thread" if context.auto.is_chosen else ""
+        yield "Automatic", Text(f"{_AUTOMATIC[context.auto.mode]}{chosen}", "dim")
     if said:
         yield "Automatic" if stopped else "", said
 

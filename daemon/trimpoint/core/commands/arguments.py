@@ -169,4 +169,15 @@ def _yes_or_no(given: str) -> str | None:
 YES_OR_NO = Unit("yes or no", _yes_or_no)
 
 
+DEFAULT = "default"
+_AUTO_MODES = ("off", "warn", "mask", "compact", DEFAULT)
+
+
+def _auto_mode(given: str) -> str | None:
+    return given.lower() if given.lower() in _AUTO_MODES else None
+
+
+AUTO_MODE = Unit("off, warn, mask, compact or default", _auto_mode)
+
+
 MODEL = Unit("the name of a model", _any_name)

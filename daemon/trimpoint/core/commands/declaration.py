@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from trimpoint_protocol.commands import AnyClientCommand
 
     from trimpoint.core.model.decision import Policy
+    from trimpoint.core.model.events import AnyEvent
     from trimpoint.core.model.state import ThreadState
 
 Group = Literal["context", "history"]
@@ -88,10 +89,10 @@ class Reading(Command):
 
 
 class Done(NamedTuple):
-    """A change that was carried out: the thread's state after it, and the pins that it made."""
+    """A change that was carried out: the thread's state after it, and the events of its record."""
 
     state: "ThreadState"
-    new_pins: tuple[str, ...] = ()
+    events: "tuple[AnyEvent, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,9 +46,10 @@ class Pin(Change):
 
     def way_back(self, done: Done) -> str | None:
         """Returns the command that removes the pins that were made."""
-        from trimpoint.core.views.pins_view import unpin_command
+        from trimpoint.core.views.pins_view import new_pins, unpin_command
 
-        return unpin_command(done.state, done.new_pins) if done.new_pins else None
+        made = new_pins(done.events)
+        return unpin_command(done.state, made) if made else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ Those that change nothing come first, so that a menu never offers a destructive 
 has typed enough to mean it.
 """
 
+from trimpoint.core.commands.auto import Auto
 from trimpoint.core.commands.clear import Clear
 from trimpoint.core.commands.compact import Compact
 from trimpoint.core.commands.compress import Compress
@@ -26,6 +27,7 @@ REGISTRY: dict[str, type[Command]] = {
         Stats,
         Pins,
         Trust,
+        Auto,
         Compact,
         Compress,
         Clear,

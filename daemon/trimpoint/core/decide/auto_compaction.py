@@ -10,6 +10,7 @@ could be compacted again and again and do nothing else.
 
 from typing import Literal
 
+import msgspec
 from trimpoint_protocol import readmodel as rm
 from trimpoint_protocol.hints import CommandHint
 
@@ -22,11 +23,9 @@ from trimpoint.core.context.context_size import (
     window_of,
 )
 from trimpoint.core.context.provider_compactions import seen_turns
-from trimpoint.core.decide.auto_masking import AUTO_MASK, masks_due, may_mask
-from trimpoint.core.decide.discarding import removed
 from trimpoint.core.evolve.compaction_attempts import AUTO, REMEMBERED
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Accepted, Decision, Policy, Stamp, when_idle
+from trimpoint.core.model.decision import Accepted, Policy, Stamp, in_force
 from trimpoint.core.model.spelling import Spelling, hint_text
 from trimpoint.core.model.state import CompactionAttempt, ThreadState
 from trimpoint.core.model.usage import SampleSource, model_in
@@ -43,17 +42,8 @@ ADVICE = [
 ]
 
 
-def trim_when_due(state: ThreadState, stamp: Stamp, policy: Policy) -> Decision:
-    """Masks old output, or starts a compaction, if that is due and the thread is idle; otherwise
-    returns no events. Where both are, what is masked may suffice, so the compaction waits for the
-    next report.
-    """
-    if when_idle(state, "compact") is not None:
-        return Accepted(())
-    if masks := masks_due(state, policy, stamp.now_ms):
-        return removed(state, (), masks, stamp, AUTO_MASK)
-    if not is_compaction_due(state, policy):
-        return Accepted(())
+def compaction_requested(state: ThreadState, stamp: Stamp, policy: Policy) -> Accepted:
+    """Returns the start of an automatic compaction."""
     summarizer = policy.summarizer
     requested = ev.CompactionRequested(
         stamp.id,
@@ -64,13 +54,6 @@ def trim_when_due(state: ThreadState, stamp: Stamp, policy: Policy) -> Decision:
         summarizer.effort,
     )
     return Accepted((ev.OperationStarted(stamp.id, "compact"), requested), stamp.id)
-
-
-def may_be_due(state: ThreadState, policy: Policy) -> bool:
-    """Returns whether something may have to be masked, or has to be compacted, as soon as the
-    thread is idle.
-    """
-    return is_compaction_due(state, policy) or may_mask(state, policy)
 
 
 def is_compaction_due(state: ThreadState, policy: Policy) -> bool:
@@ -107,6 +90,12 @@ def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
     """Returns the state of automatic compaction (idle, due, running or stopped) with a sentence for
     a person.
     """
+    policy = in_force(state, policy)
+    status = _auto_status(state, policy)
+    return msgspec.structs.replace(status, is_chosen=state.auto is not None)
+
+
+def _auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
     operation = state.open_operation
     if (
         operation is not None
@@ -123,7 +112,7 @@ def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
     if policy.auto == "off" or level in (None, "ok"):
         return rm.AutoCompaction(mode=policy.auto, state="idle", message="")
     if policy.auto == "compact" and has_stopped(state, policy):
-        return _advised(policy, "stopped", _stop_reason(state, policy))
+        return _advised(policy, "stopped", stop_reason(state, policy))
     if is_compaction_due(state, policy):
         return rm.AutoCompaction(
             mode=policy.auto,
@@ -190,7 +179,8 @@ def _usage_text(state: ThreadState, policy: Policy) -> str:
     )
 
 
-def _stop_reason(state: ThreadState, policy: Policy) -> str:
+def stop_reason(state: ThreadState, policy: Policy) -> str:
+    """Returns a sentence that says why automatic compaction has stopped."""
     stopped = f"{_usage_text(state, policy)} Automatic compaction has stopped:"
     if not _last_were_in_vain(state, policy):
         won = "after each of the last three the context was full again within one turn"

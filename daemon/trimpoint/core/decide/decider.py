@@ -12,7 +12,7 @@ from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.context.pins import standing_pins
-from trimpoint.core.decide.auto_compaction import trim_when_due
+from trimpoint.core.decide.autopilot import trim_when_due
 from trimpoint.core.decide.discarding import discard, mask
 from trimpoint.core.decide.new_facts import new_facts
 from trimpoint.core.decide.overflow import complete_recovery, recover_from_overflow
@@ -74,6 +74,8 @@ def _decide_client(
             return pin(state, command, stamp, policy)
         case wire.UnpinContext():
             return unpin(state, command, stamp)
+        case wire.SetAuto():
+            return _set_auto(state, command)
         case wire.ArchiveAndNew():
             return when_idle(state, "replace") or _archive_and_new(state, command, stamp)
         case wire.RevertToCheckpoint():
@@ -179,6 +181,14 @@ def _generation_with_pins(pinned: tuple[ev.AnyEvent, ...], reason: str) -> ev.Ge
     return ev.GenerationOpened(
         2, reason, "turns", turn_ids, pins=tuple(one.pin_id for one in notes)
     )
+
+
+def _set_auto(state: ThreadState, command: wire.SetAuto) -> Decision:
+    if state.archived and (refusal := when_idle(state, "change")) is not None:
+        return refusal
+    if command.mode == state.auto:
+        return Accepted(())
+    return Accepted((ev.AutoChosen(command.mode, state.auto),))
 
 
 def _archive_and_new(state: ThreadState, command: wire.ArchiveAndNew, stamp: Stamp) -> Decision:

@@ -169,19 +169,18 @@ def _before_pinned(state: ThreadState, placed: Sequence[_Placed], cut: int, turn
 
 
 def compacted_by_codex(state: ThreadState) -> bool:
-    """Returns whether Codex has compacted the present context by itself."""
-    here = {turn.id for turn in state.active_turns if turn.generation == state.generation.number}
-    start = state.active_turns[0].first_entry_index if here else len(state.entries)
-    compactions = (
-        entry
-        for entry in state.entries[start:]
-        if entry.role == COMPACTION and entry.turn_id in here
-    )
+    """Returns whether Codex has compacted the present context by itself. It reads no turn but those
+    in which that happened.
+    """
+    number, first = state.generation.number, state.active_from_turn
+    places = [
+        state.turn_index.get(one, -1) for one in (*state.compacted_in, *state.compacted_behind)
+    ]
+    if any(at >= first and state.turns[at].generation == number for at in places):
+        return True
     # One behind a turn that the generation was given is in the generation too.
-    behind = {turn.id: state.compacted_behind.get(turn.id) for turn in state.active_turns[-1:]}
-    return state.generation.number in behind.values() or any(
-        entry.text != COMPACTED for entry in compactions
-    )
+    last = state.turns[-1] if state.active_turn_count else None
+    return last is not None and state.compacted_behind.get(last.id) == number
 
 
 def _placed(

@@ -5,7 +5,9 @@ not check events: rules were checked before the events were written.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
+
+from trimpoint_protocol.commands import AutoMode
 
 from trimpoint.core.evolve.compaction_attempts import note_failure, note_trim
 from trimpoint.core.evolve.queue_folds import (
@@ -294,6 +296,10 @@ def _unpin(state: ThreadState, event: ev.ContextUnpinned, at_ms: int) -> None:
     state.pins = [pin for pin in state.pins if pin.id != event.pin_id]
 
 
+def _choose_auto(state: ThreadState, event: ev.AutoChosen, at_ms: int) -> None:
+    state.auto = cast("AutoMode | None", event.mode)
+
+
 def _archive(state: ThreadState, event: ev.ThreadArchived, at_ms: int) -> None:
     state.archived = True
 
@@ -339,6 +345,7 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.TrimRedone: redo_trim,
     ev.ContextPinned: _pin,
     ev.ContextUnpinned: _unpin,
+    ev.AutoChosen: _choose_auto,
     ev.CompactionRequested: _request_compaction,
     ev.CompactionForked: _fork_compaction,
     ev.CompactionFailed: note_failure,

@@ -1,5 +1,7 @@
 """Applies the events of prompts, entries, raw items and ends of turns."""
 
+from collections.abc import Sequence
+
 from trimpoint.core.context.provider_compactions import ASKED_FOR, is_own_compaction
 from trimpoint.core.evolve.compaction_attempts import note_turn_end
 from trimpoint.core.evolve.queue_folds import note_sending
@@ -10,6 +12,9 @@ from trimpoint.core.evolve.usage_folds import (
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Entry, TrimPoint, Turn
 from trimpoint.core.model.state import Pending, ThreadState
+
+_OUTPUT = b"_call_output"
+_TYPE_WITHIN = 200
 
 
 def request_turn(state: ThreadState, event: ev.TurnRequested, at_ms: int) -> None:
@@ -125,13 +130,22 @@ def record_items(state: ThreadState, event: ev.ContextItemsRecorded, at_ms: int)
     if event.source == "rollout":
         turn.items, turn.items_complete = [*turn.items[: turn.earlier_items], *event.items], True
         turn.injected, turn.injected_apart = event.injected, []
+        turn.output_bytes = _output_bytes(turn.items)
     else:
         if index == len(state.turns) - 1:
             turn.items.extend(event.items)
         else:
             turn.items = [*turn.items, *event.items]
         turn.injected += event.injected
+        turn.output_bytes += _output_bytes(event.items)
         weigh_injected(state, event.items)
+
+
+def _output_bytes(items: Sequence[bytes]) -> int:
+    """Returns the size of the tool output among raw items. Their type is one of the first members,
+    so that the items need not be decoded.
+    """
+    return sum(len(item) for item in items if _OUTPUT in item[:_TYPE_WITHIN])
 
 
 def inject_items(state: ThreadState, event: ev.ItemsInjected, at_ms: int) -> None:

@@ -4,9 +4,10 @@ that decides whether a thread is busy.
 The rules themselves are in `core/decide/decider.py` and the modules that it calls.
 """
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
+from trimpoint_protocol.commands import AutoMode
 from trimpoint_protocol.errors import BlockerKind, Reason
 from trimpoint_protocol.hints import CommandHint
 
@@ -82,7 +83,7 @@ class Policy(msgspec.Struct, frozen=True):
     critical_at: float = 0.90
     model_windows: dict[str, int] = {}
     provider_compacts_at: int | None = None
-    auto: Literal["off", "warn", "mask", "compact"] = "warn"
+    auto: AutoMode = "warn"
     mask_at: float = 0.5
     preserve_recent_turns: int = 3
     min_freed: float = 0.10
@@ -91,6 +92,11 @@ class Policy(msgspec.Struct, frozen=True):
     discard: DiscardPolicy = DiscardPolicy()
     cache: CachePolicy = CachePolicy()
     model_caches: dict[str, CachePolicy] = {}
+
+
+def in_force(state: ThreadState, policy: Policy) -> Policy:
+    """Returns the rules for this thread: as configured, but for what was chosen for it."""
+    return policy if state.auto is None else msgspec.structs.replace(policy, auto=state.auto)
 
 
 LISTED = (CommandHint("/timeline", "lists the turns"),)

@@ -23,7 +23,8 @@ class Turn(msgspec.Struct, gc=False):
     because the rollout of a later generation may contain them. `is_cut` says that a revert went
     back to the end of this turn, so that what follows it in its rollout is not part of the context.
     `injected_before` are the items that a client injected before the turn while no turn was in the
-    context; they are not among `items`.
+    context; they are not among `items`. `output_bytes` is at least the size of the tool output
+    among `items`.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Turn(msgspec.Struct, gc=False):
     is_cut: bool = False
     injected_apart: list[bytes] = []
     injected_before: list[bytes] = []
+    output_bytes: int = 0
 
     @property
     def injected_items(self) -> list[bytes]:

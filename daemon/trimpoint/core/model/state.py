@@ -8,6 +8,7 @@ ledger.
 from collections.abc import MutableMapping, MutableSequence
 
 import msgspec
+from trimpoint_protocol.commands import AutoMode
 
 from trimpoint.core.model.events import AnyEvent
 from trimpoint.core.model.ledger import (
@@ -230,7 +231,7 @@ class ThreadState(msgspec.Struct):
     sent while there is a `hold`. `name_unconfirmed`: a command gave the thread
     its name, and Codex does not have it yet, so another name that Codex reports is an older one.
     `former_names` are the last names before it: Codex may have one of them again after it was
-    killed.
+    killed. `auto` is what a person chose to be done when the context fills up, None: as configured.
     """
 
     id: str = ""
@@ -286,6 +287,7 @@ class ThreadState(msgspec.Struct):
     name_unconfirmed: bool = False
     former_names: tuple[str, ...] = ()
     compacted_behind: dict[str, int] = {}
+    auto: AutoMode | None = None
 
     @property
     def exists(self) -> bool:

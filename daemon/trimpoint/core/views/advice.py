@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import accumulate, takewhile
 from typing import Final
 
+import msgspec
 from trimpoint_protocol.commands import CompactContext, TrimContext
 from trimpoint_protocol.methods import ContextAdvice, TrimAdvice, TrimCost
 
@@ -19,9 +20,10 @@ from trimpoint.core.context.context_size import (
     used_percent,
 )
 from trimpoint.core.context.cost import cache_of, trim_cost
+from trimpoint.core.decide.autopilot import next_act
 from trimpoint.core.decide.discarding import CompressionPlan, plan_compression
 from trimpoint.core.decide.trimming import compact, trim
-from trimpoint.core.model.decision import Accepted, Policy, Stamp
+from trimpoint.core.model.decision import Accepted, Policy, Stamp, in_force
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.tokens import estimate_total
 from trimpoint.core.views.meter import context_status
@@ -46,7 +48,11 @@ def trim_advice(state: ThreadState, policy: Policy, now_ms: int) -> ContextAdvic
     last, cache = state.usage.last_call, cache_of(state.settings, policy)
     known = [
         _advice(command, used, after, window, trim_cost(used, after, last, cache, now_ms))
-        for command, after in (*_clear(state, window), *_compress(state, policy, used))
+        for command, after in (
+            *_clear(state, window),
+            *_compress(state, policy, used),
+            *_auto(state, policy, used, now_ms),
+        )
         if used - after >= WORTH_IT * window
     ]
     known.sort(key=lambda one: -(one.frees_tokens or 0))
@@ -74,6 +80,14 @@ def _compress(state: ThreadState, policy: Policy, used: int) -> Iterator[tuple[s
     plan = plan_compression(state, None, policy.discard)
     if isinstance(plan, CompressionPlan) and plan.freed_tokens:
         yield "/compress", used - plan.freed_tokens
+
+
+def _auto(state: ThreadState, policy: Policy, used: int, now_ms: int) -> Iterator[tuple[str, int]]:
+    """Yields the automatic masks, where they are not chosen and would be made now."""
+    masking = msgspec.structs.replace(in_force(state, policy), auto="mask")
+    act = next_act(state, masking, now_ms)
+    if in_force(state, policy).auto in ("off", "warn") and act.masks:
+        yield "/auto mask", used - act.masking.freed_tokens
 
 
 def _compact(state: ThreadState, policy: Policy) -> Iterator[TrimAdvice]:

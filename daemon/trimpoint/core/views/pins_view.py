@@ -1,6 +1,6 @@
 """Renders pins for clients and as text for a person."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from trimpoint_protocol.hints import CommandHint
@@ -10,6 +10,7 @@ from trimpoint.core.context.active_context import TrimPlan
 from trimpoint.core.context.context_size import share_text, window_of
 from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.context.segment_kinds import preview
+from trimpoint.core.model import events as ev
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import Policy, counted
 from trimpoint.core.model.ledger import Pin, TrimPoint, Turn
@@ -55,6 +56,11 @@ def pin_names(state: ThreadState, pin_ids: Collection[str]) -> str:
     """Returns the pins with these ids as a person calls them: `the note`, `turn 3`."""
     found = [pin for pin in context_pins(state) if pin.id in pin_ids]
     return ", ".join("the note" if pin.turn is None else f"turn {pin.turn}" for pin in found)
+
+
+def new_pins(events: Iterable[ev.AnyEvent]) -> tuple[str, ...]:
+    """Returns the ids of the pins that a record has made."""
+    return tuple(one.pin_id for one in events if isinstance(one, ev.ContextPinned))
 
 
 def unpin_command(state: ThreadState, pin_ids: Collection[str]) -> str:

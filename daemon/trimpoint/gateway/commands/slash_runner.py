@@ -11,6 +11,7 @@ from trimpoint_protocol.commands import RevertToCheckpoint, UndoTrim
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome, CommandProgress, TokenChange
 
+from trimpoint.core.commands.auto import Auto
 from trimpoint.core.commands.compress import Compress
 from trimpoint.core.commands.declaration import Change, Command, CommandIds, Done, Reading
 from trimpoint.core.commands.helping import Help
@@ -30,9 +31,10 @@ from trimpoint.core.model.decision import Rejected
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import ModelCall, model_in
+from trimpoint.core.views.auto_view import auto_said
 from trimpoint.core.views.compression_text import RefusedCompression, rehearsed, remaining_text
 from trimpoint.core.views.outcome_text import operation_said, ways_on
-from trimpoint.core.views.pins_view import pin_names, pins_weight
+from trimpoint.core.views.pins_view import new_pins, pin_names, pins_weight
 from trimpoint.core.views.trim_outcome import (
     Planned,
     planned_change,
@@ -119,6 +121,10 @@ class SlashRunner:
                     "begins one. A program names it by threadId."
                 )
                 return failed_outcome(parsed.command, Reason.USAGE, problem)
+            case Auto():
+                ids = CommandIds(thread_id, command_id or new_uuid7())
+                is_dry = parsed.mode is None or parsed.dry_run or dry_run
+                return await self._auto(parsed, ids, progress, dry_run=is_dry)
             case Change():
                 ids = CommandIds(thread_id, command_id or new_uuid7())
                 if dry_run and not hasattr(parsed, "dry_run"):
@@ -145,6 +151,23 @@ class SlashRunner:
                 return outcome(parsed.command, text, hints=[*hints])
             case _:
                 raise TypeError(f"/{parsed.command} has no answer")
+
+    async def _auto(
+        self, parsed: Auto, ids: CommandIds, progress: Progress, *, dry_run: bool
+    ) -> CommandOutcome:
+        """Chooses the mode, unless it is a dry run, and returns what is done next."""
+        writer = await self._registry.thread(ids.thread_id)
+        policy, now = self._registry.policy, now_ms()
+        said, hints = await off_loop(
+            writer.state, lambda state: auto_said(state, policy, now, parsed.mode)
+        )
+        if dry_run:
+            is_dry = parsed.mode is not None
+            return outcome(parsed.command, said, hints=[*hints], dry_run=is_dry)
+        ended = await self._dispatch(parsed, ids, progress)
+        if ended.status != "completed":
+            return ended
+        return with_members(ended, said=said, hints=[*hints])
 
     async def _change(
         self, parsed: Change, ids: CommandIds, progress: Progress, *, dry_run: bool
@@ -182,7 +205,9 @@ class SlashRunner:
             ended = await self._after_operation(parsed.command, writer, result, progress)
         if ended.status != "completed":
             return ended
-        done = Done(writer.state, _new_pins(result))
+        done = Done(writer.state, result.record.events)
+        if isinstance(parsed, Auto):
+            return with_members(ended, undo=parsed.way_back(done))
         if isinstance(parsed, Pin | Unpin):
             said = self._pinned(parsed, done)
             return with_members(ended, said=said, undo=parsed.way_back(done))
@@ -196,10 +221,11 @@ class SlashRunner:
         return with_members(ended, tokens=tokens, undo=parsed.way_back(done))
 
     def _pinned(self, parsed: Change, done: Done) -> str:
+        made = new_pins(done.events)
         if isinstance(parsed, Unpin):
             said = "Unpinned."
-        elif done.new_pins:
-            said = f"Pinned: {pin_names(done.state, done.new_pins)}."
+        elif made:
+            said = f"Pinned: {pin_names(done.state, made)}."
         else:
             said = "It is pinned already."
         return f"{said} {pins_weight(done.state, self._registry.policy)}"
@@ -335,7 +361,3 @@ class SlashRunner:
             await self._sessions.operation_ended(writer)
         finally:
             self._registry.unsubscribe(report)
-
-
-def _new_pins(result: CommandResult) -> tuple[str, ...]:
-    return tuple(one.pin_id for one in result.record.events if isinstance(one, ev.ContextPinned))

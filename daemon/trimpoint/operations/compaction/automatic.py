@@ -10,12 +10,13 @@ from anyio.abc import TaskGroup
 from trimpoint.background import spawn
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.appserver.versions import OLDEST_SUPPORTED
-from trimpoint.core.decide.auto_compaction import may_be_due
+from trimpoint.core.decide.autopilot import may_be_due
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import TrimWhenDue
 from trimpoint.core.model.decision import busy
 from trimpoint.threads.errors import ThreadError
 from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writing.sequencer import now_ms
 from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
@@ -37,7 +38,9 @@ class AutoCompaction:
             or (self._link.version or OLDEST_SUPPORTED) < OLDEST_SUPPORTED
         ):
             return False
-        return may_be_due(writer.state, self._registry.policy) and busy(writer.state) is None
+        return busy(writer.state) is None and may_be_due(
+            writer.state, self._registry.policy, now_ms()
+        )
 
     async def begin(self, writer: ThreadWriter) -> None:
         """Begins the trim of a thread, if it is still due. Never raises, because a turn does
@@ -62,12 +65,13 @@ class AutoCompaction:
 
 def _may_end_busy(event: ev.AnyEvent) -> bool:
     """Returns whether the thread may be idle after the event: the end of a turn, or of a request or
-    sub-agent that outlived its turn. Returns False for a turn that was broken off.
+    sub-agent that outlived its turn, or whether another mode was chosen. Returns False for a turn
+    that was broken off.
     """
     match event:
         case ev.TurnCompleted(items_heard=items_heard):
             return items_heard
-        case ev.RequestClosed():
+        case ev.RequestClosed() | ev.AutoChosen():
             return True
         case _:
             return False

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from trimpoint_protocol import commands as wire
 
-from trimpoint.core.decide.auto_masking import may_mask
+from trimpoint.core.decide.autopilot import may_mask
 from trimpoint.core.decide.decider import AnyCommand, decide
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model.decision import Decision, Policy, Stamp
@@ -49,7 +49,7 @@ async def decided_ahead(
     the thread changed in between.
     """
     if isinstance(command, internal.TrimWhenDue):
-        if not may_mask(present(), deps.policy):
+        if not may_mask(present(), deps.policy, deps.stamp().now_ms):
             return None
     elif not isinstance(command, _WEIGHING) or command.command_id in present().receipts:
         return None

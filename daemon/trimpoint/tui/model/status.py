@@ -67,7 +67,9 @@ def _meter(context: ContextStatus | None) -> list[Piece]:
     # In words too: not every terminal shows colours.
     word = f" {context.level}" if context.level in ("warning", "critical") else ""
     style = LEVELS.get(context.level or "", _PLAIN)
-    return [Piece(f"[Context: {percent_text(context.percent)}{word}]", style)]
+    mode = context.auto.mode if context.auto is not None and context.auto.is_chosen else ""
+    auto = f", auto {mode}" if mode else ""
+    return [Piece(f"[Context: {percent_text(context.percent)}{word}{auto}]", style)]
 
 
 def _used(context: ContextStatus | None) -> list[Piece]:

@@ -15,6 +15,7 @@ base class.
 import msgspec
 
 from trimpoint.core.model.events.context import (
+    AutoChosen,
     CompactionFailed,
     CompactionForked,
     CompactionRequested,
@@ -95,6 +96,7 @@ __all__ = [
     "REST",
     "AnyEvent",
     "ArchivedAndNewCreated",
+    "AutoChosen",
     "CheckpointCaptured",
     "CheckpointFailed",
     "CheckpointRestored",
@@ -172,6 +174,7 @@ AnyEvent = (
     | TrimRedone
     | ContextPinned
     | ContextUnpinned
+    | AutoChosen
     | CompactionRequested
     | CompactionForked
     | CompactionFailed

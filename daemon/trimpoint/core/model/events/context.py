@@ -130,6 +130,15 @@ class ContextUnpinned(Event, frozen=True, array_like=True, tag="thread.context-u
     pin_id: str
 
 
+class AutoChosen(Event, frozen=True, array_like=True, tag="thread.auto-chosen"):
+    """A person chose what is done when the context of this thread fills up: off | warn | mask |
+    compact; None: as configured. `former` was chosen before.
+    """
+
+    mode: str | None
+    former: str | None
+
+
 class CompactionRequested(Event, frozen=True, array_like=True, tag="thread.compaction-requested"):
     """A compaction was requested; the context has not changed yet.
 

@@ -47,6 +47,7 @@ _MOVES = (
     | ev.TurnsRolledBack
     | ev.GenerationOpened
     | ev.SettingsChanged
+    | ev.AutoChosen
     | ev.OperationStarted
     | ev.OperationAdvanced
 )

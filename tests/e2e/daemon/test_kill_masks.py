@@ -1,0 +1,133 @@
+"""SIGKILL of the daemon at random instants of masks and their undos (docs/spec/context.md).
+
+The model's next input must be the one from before or after the command: an output is there whole or
+as a placeholder, and nothing else differs. `TRIMPOINT_E2E_LONG=n` kills n times as often.
+"""
+
+import random
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+from trimpoint.cli.connection.client import ConnectionLost
+from trimpoint.config.sections import DiscardSection
+from trimpoint.testkit import codex_overrides, run, say
+from trimpoint.threads.ids import new_uuid7
+
+from tests.deadlines import SCENARIO_S
+from tests.e2e.conftest import Harness, longer, opened_harness
+from tests.e2e.conversation import AnswersByPrompt, Conversation
+from tests.e2e.daemon_process import daemon_process, kill
+from tests.e2e.expectation import Piece, pieces
+
+pytestmark = pytest.mark.codex
+
+SEEDS = range(longer())
+KILLS = 6
+# From the beginning of a command to a little after its end, on a machine that is not busy.
+LONGEST_S = 0.2
+LINES = "for i in $(seq 100); do echo line-$i-of-{}; done"
+Masks = list[int]
+"""The masked turns, in the order of their masks."""
+
+
+class Life:
+    """A thread whose daemon is killed again and again. `possible` are the masks that are valid at
+    present.
+    """
+
+    def __init__(self, harness: Harness, script: AnswersByPrompt, seed: int) -> None:
+        self.harness, self.script = harness, script
+        self.chance = random.Random(seed)
+        self.possible: list[Masks] = [[]]
+        self.thread_id = ""
+        self.said = 0
+        self.log: list[str] = []
+
+    async def talk(self, client: Any) -> Conversation:
+        model, worktree = self.harness.model, self.harness.worktree
+        if not self.thread_id:
+            begun = await Conversation.begin(client, worktree, model, self.script)
+            self.thread_id = begun.thread_id
+        return Conversation(client, self.thread_id, model, self.script)
+
+    async def look(self, talk: Conversation) -> None:
+        """Runs a turn, which shows what is masked."""
+        prompt = f"prompt-{self.said + 1}."
+        output = run(LINES.format(self.said + 1))
+        self.script.when(prompt, output, say(f"answer-{self.said + 1}."))
+        turn = await talk.prompt(prompt)
+        assert turn["status"] == "completed", turn
+        shown = [_unnumbered(piece) for piece in pieces(talk.asked(prompt).input)[:-1]]
+        right = [masks for masks in self.possible if self.context(masks) == shown]
+        assert right, (shown, self.possible)
+        self.possible = right[:1]
+        self.said += 1
+
+    def context(self, masks: Masks) -> list[Piece]:
+        shown: list[Piece] = []
+        for number in range(1, self.said + 1):
+            output = "MASKED" if number in masks else f"line-100-of-{number}"
+            shown += [
+                Piece("user", f"prompt-{number}."),
+                Piece("call", LINES.format(number)),
+                Piece("output", output),
+                Piece("assistant", f"answer-{number}."),
+            ]
+        return shown
+
+    async def strike(self, talk: Conversation, daemon: Any) -> None:
+        """Begins a mask or an undo, and kills the daemon at a random instant of it."""
+        before = self.possible[0]
+        free = [number for number in range(1, self.said) if number not in before]
+        if before and (not free or self.chance.random() < 0.4):
+            after, command = before[:-1], {"type": "thread.context.undo"}
+        else:
+            number = self.chance.choice(free)
+            after = [*before, number]
+            command = {"type": "thread.context.mask", "entryIds": await self.names(talk, number)}
+        instant_s = self.chance.random() * LONGEST_S
+        answered = False
+        with anyio.move_on_after(instant_s):
+            try:
+                full = {**command, "commandId": new_uuid7(), "threadId": self.thread_id}
+                await talk.client.request("orchestration/dispatch", command=full)
+                answered = True
+            except ConnectionLost:
+                pass
+        await kill(daemon)
+        self.log.append(f"{command} after {instant_s:.3f} s{': acknowledged' * answered}")
+        self.possible = [after] if answered else [before, after]
+
+    async def names(self, talk: Conversation, number: int) -> list[str]:
+        listed = await talk.client.request("context/messages/list", threadId=self.thread_id)
+        command = LINES.format(number)
+        [found] = [row["entryIds"] for row in listed["messages"] if command in row["preview"]]
+        return list(found)
+
+
+def _unnumbered(piece: Piece) -> Piece:
+    is_masked = piece.kind == "output" and piece.text.endswith("tokens left the context]")
+    return Piece("output", "MASKED") if is_masked else piece
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_a_daemon_killed_while_it_masks_leaves_the_old_or_the_new_context(seed: int) -> None:
+    script = AnswersByPrompt()
+    async with opened_harness(codex_overrides, script) as harness:
+        floor = DiscardSection(floor_tokens=1, target_tokens=1)
+        harness.config = msgspec.structs.replace(harness.config, discard=floor)
+        life = Life(harness, script, seed)
+        try:
+            for _ in range(KILLS + 1):
+                async with daemon_process(harness) as daemon, harness.client() as client:
+                    with anyio.fail_after(SCENARIO_S):
+                        talk = await life.talk(client)
+                        await life.look(talk)
+                        await life.look(talk)
+                        await life.strike(talk, daemon)
+        except BaseException as error:
+            error.add_note(f"seed {seed}, after {life.log}")
+            error.add_note((harness.home / "daemon.log").read_text()[-3000:])
+            raise

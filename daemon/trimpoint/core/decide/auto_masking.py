@@ -110,7 +110,8 @@ def _is_left_alone(state: ThreadState, used: int, window: int) -> bool:
 
 def _most_tokens_of_output(state: ThreadState, policy: Policy) -> int:
     """Returns more than the output that could be masked takes, without decoding it."""
-    turns = state.active_turns[: max(0, state.active_turn_count - policy.discard.keep_turns)]
+    end = max(0, len(state.turns) - policy.discard.keep_turns)
+    turns = state.turns[state.active_from_turn : end]
     total: int = sum(map(attrgetter("output_bytes"), turns))
     return total // _LEAST_BYTES_OF_A_TOKEN
 

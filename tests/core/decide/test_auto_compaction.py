@@ -5,7 +5,7 @@
 from typing import Any
 
 import pytest
-from trimpoint.core.decide.auto_compaction import may_be_due
+from trimpoint.core.decide.autopilot import may_be_due
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.operations import Phase
@@ -90,7 +90,7 @@ def test_what_is_due_is_known_while_a_turn_still_runs(used: int, is_due: bool) -
     thread = filled(used)
     thread.begin_turn()
     assert poke(thread) == NOTHING
-    assert may_be_due(thread.state, COMPACT) is is_due
+    assert may_be_due(thread.state, COMPACT, 0) is is_due
 
 
 def test_an_archived_thread_is_left_alone() -> None:

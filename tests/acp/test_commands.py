@@ -58,7 +58,7 @@ async def test_a_clear_takes_the_earlier_turns_from_the_model(
     )
 
 
-KEEP_NOTHING, KEEP_ONE, CLEAR_NOTHING = 0, 1, -1
+KEEP_NOTHING, KEEP_ONE, KEEP_EVERYTHING = -1, 1, 0
 
 
 @pytest.mark.each_case(reason="each row is another answer")
@@ -66,7 +66,7 @@ KEEP_NOTHING, KEEP_ONE, CLEAR_NOTHING = 0, 1, -1
     ("choice", "known"),
     [
         (KEEP_NOTHING, []), (KEEP_ONE, ["answer-3."]),
-        (CLEAR_NOTHING, ["answer-1.", "answer-2.", "answer-3."]),
+        (KEEP_EVERYTHING, ["answer-1.", "answer-2.", "answer-3."]),
         (None, ["answer-1.", "answer-2.", "answer-3."]),
     ],
 )  # fmt: skip
@@ -79,8 +79,8 @@ async def test_a_clear_without_a_number_lets_the_person_choose(
     def answer(params: dict[str, Any]) -> dict[str, Any]:
         names = [one["name"] for one in params["options"]]
         assert names == [
-            "Keep nothing", "Keep the last turn: prompt-3.",
-            "Keep the last 2 turns, from: prompt-2.", "Clear nothing",
+            "Keep everything", "Keep the last turn: prompt-3.",
+            "Keep the last 2 turns, from: prompt-2.", "Keep nothing",
         ]  # fmt: skip
         if choice is None:
             return {"outcome": {"outcome": "cancelled"}}

@@ -143,6 +143,7 @@ async def test_a_whole_visit_needs_no_mouse(stage: Stage) -> None:
     await keys.press("Tab")
     await keys.press("Enter")
     await stage.page.get_by_label("Keep nothing").wait_for()
+    await keys.press("ArrowUp")  # from the first to the last
     await keys.press("Enter")
     await stage.page.get_by_text("2 messages pruned").wait_for()
     await keys.press("Control+o")

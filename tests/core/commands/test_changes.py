@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from trimpoint.core.commands.clear import offers
 from trimpoint.core.commands.declaration import Change, Command, CommandIds, Done, Reading
 from trimpoint.core.commands.looking import Timeline
 from trimpoint.core.commands.parsing import parse
@@ -105,3 +106,9 @@ def test_revert_is_described_and_timeline_is_read() -> None:
     assert issubclass(Revert, Command)
     assert Timeline(1).answer(started(turns=1).state, Policy()).text
     assert msgspec.structs.asdict(parsed("/undo").request(IDS))["redo"] is False
+
+
+def test_of_what_a_clear_can_keep_the_first_takes_nothing_and_the_last_everything() -> None:
+    assert offers(2, 8) == [2, 1, 0]
+    assert offers(4, 2) == [4, 1, 2, 0]
+    assert offers(3, 2) == [3, 1, 2, 0]

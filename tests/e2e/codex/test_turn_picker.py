@@ -59,7 +59,7 @@ class TestTurnPicker:
                 await self.ended(client)
                 await client.expect(is_method("serverRequest/resolved"))
                 request = await talk.turn()
-        assert labels == ["Nothing", "The last turn", "The last 2 turns"]
+        assert labels == ["Everything", "The last turn", "The last 2 turns", "Nothing"]
         prompts = [one for one in ("prompt-1.", "prompt-2.", "prompt-3.") if request.mentions(one)]
         assert len(prompts) == kept
 

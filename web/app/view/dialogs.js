@@ -57,25 +57,25 @@ function Clear({ app, close }) {
     const thread = app.open.value;
     const state = thread?.state;
     const count = state ? state.turns.length - activeFrom(state) : 0;
-    const [kept, setKept] = useState(0);
+    const [kept, setKept] = useState(count);
     /** @param {Event} event */
     const submit = (event) => {
         event.preventDefault();
         close();
-        if (thread) {
+        if (thread && kept < count) {
             app.prompts.change(thread.id, (draft) => ({ ...draft, text: `/clear ${kept}` }));
             app.submit(thread, "command");
         }
     };
-    const choices = [...new Set([0, 1, 3, Math.ceil(count / 2)])].filter((one) => one === 0 || one < count).toSorted((one, other) => one - other);
+    const parts = [...new Set([1, 3, Math.ceil(count / 2)])].filter((one) => one < count).toSorted((one, other) => one - other);
     return html`
         <${Dialog} title="Clear the context" close=${close}>
             <form onSubmit=${submit}>
                 <p class="quiet">What leaves the agent's context can still be read here, and an undo brings it back.</p>
-                ${choices.map((one) => html`
+                ${[...new Set([count, ...parts, 0])].map((one) => html`
                     <label class="option" key=${one}>
-                        <input type="radio" name="kept" value=${one} checked=${kept === one} autofocus=${one === 0} onChange=${() => setKept(one)} />
-                        <span>${one === 0 ? "Keep nothing" : one === 1 ? "Keep the last turn" : `Keep the last ${one} turns`}</span>
+                        <input type="radio" name="kept" value=${one} checked=${kept === one} autofocus=${one === count} onChange=${() => setKept(one)} />
+                        <span>${one === count ? "Keep everything" : one === 0 ? "Keep nothing" : one === 1 ? "Keep the last turn" : `Keep the last ${one} turns`}</span>
                     </label>
                 `)}
                 <div class="dialog-foot">

@@ -35,11 +35,12 @@ def clear_permission(turns: Json, call_id: str) -> Permission | None:
     ]
     if len(active) < 2:
         return None
-    options = [Option("Keep nothing", "allow_once", {"keep": 0})]
-    for count, prompt in enumerate(active[: min(MOST_KEPT, len(active) - 1)], 1):
-        kept = "the last turn" if count == 1 else f"the last {count} turns, from"
-        options.append(Option(f"Keep {kept}: {_words(prompt)}", "allow_once", {"keep": count}))
-    options.append(Option("Clear nothing", "reject_once", {}))
+    options = [Option("Keep everything", "reject_once", {})]
+    for count in range(1, min(len(active), MOST_KEPT + 1)):
+        turns_kept = "the last turn" if count == 1 else f"the last {count} turns, from"
+        words = f"Keep {turns_kept}: {_words(active[count - 1])}"
+        options.append(Option(words, "allow_once", {"keep": count}))
+    options.append(Option("Keep nothing", "allow_once", {"keep": 0}))
     title = "What stays in the agent's context?"
     call = ToolCall(tool_call_id=call_id, title=title, kind="other", status="pending")
     return Permission(call, options, {}, {})

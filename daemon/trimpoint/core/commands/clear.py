@@ -10,6 +10,14 @@ if TYPE_CHECKING:
     from trimpoint_protocol.commands import TrimContext
 
 
+def offers(active: int, most: int) -> list[int]:
+    """Returns the numbers of turns to choose from where a `/clear` names none and the context has
+    `active` turns. The first offer takes nothing away, the last one everything; at most `most`
+    are between them.
+    """
+    return [active, *range(1, min(active, most + 1)), 0]
+
+
 @dataclass(frozen=True, slots=True)
 class Clear(Change):
     """Removes all turns from the agent's context except the last `keep`; None keeps none."""

@@ -10,6 +10,7 @@ from trimpoint_protocol.shapes.checkpoints import RevertedFiles, TurnCheckpoint
 
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.age import short_age
+from trimpoint.core.commands.clear import offers
 from trimpoint.tui.model.choosing import Option
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.widgets.picker import Picker, columns
@@ -148,11 +149,11 @@ class RevertPicker(TurnPicker[str]):
         return command
 
 
-class KeepPicker(Picker[tuple[int, TurnCheckpoint | None], str]):
+class KeepPicker(Picker[tuple[int | None, TurnCheckpoint | None], str]):
     """Lists the turns that `/clear` can keep; its result is the command to run."""
 
     def __init__(self, chat: Chat) -> None:
-        super().__init__("What stays in the agent's context?", "words of a prompt")
+        super().__init__("What stays in the agent's context?", "number or words of a prompt")
         self._chat = chat
 
     def on_mount(self) -> None:
@@ -168,18 +169,26 @@ class KeepPicker(Picker[tuple[int, TurnCheckpoint | None], str]):
         if len(active) < 2:
             self.dismiss("/clear")
             return
-        options = [Option[tuple[int, TurnCheckpoint | None]]((0, None), "nothing")]
-        for at, turn in enumerate(active[:-1], 1):
-            options.append(Option((at, turn), turn.prompt))
+        _, *kept, none = offers(len(active), MAX_TURNS)
+        options: list[Option[tuple[int | None, TurnCheckpoint | None]]] = [
+            Option((None, None), "everything"),
+            Option((none, None), "nothing"),
+        ]
+        options[1:1] = [
+            Option((count, active[count - 1]), f"{count} {active[count - 1].prompt}")
+            for count in kept
+        ]
         self.offer(options, "")
 
     def keys(self) -> str:
         """Returns the line that explains the keys."""
         return "Enter clears · Esc changes nothing"
 
-    def row(self, value: tuple[int, TurnCheckpoint | None], width: int) -> Text:
+    def row(self, value: tuple[int | None, TurnCheckpoint | None], width: int) -> Text:
         """Returns a choice as one line."""
         count, turn = value
+        if count is None:
+            return Text.assemble(("everything       ", "cyan"), ("nothing is cleared", "dim"))
         if turn is None:
             return Text.assemble(("nothing          ", "cyan"), ("the agent starts afresh", "dim"))
         label = "the last turn" if count == 1 else f"the last {count} turns"
@@ -187,9 +196,10 @@ class KeepPicker(Picker[tuple[int, TurnCheckpoint | None], str]):
             (f"{label:<17}", "cyan"), (f"from: {one_line(turn.prompt, 300)}", "dim")
         )
 
-    def take(self, value: tuple[int, TurnCheckpoint | None]) -> None:
+    def take(self, value: tuple[int | None, TurnCheckpoint | None]) -> None:
         """Closes the list with the command."""
-        self.dismiss(f"/clear {value[0]}" if value[0] else "/clear")
+        count, _ = value
+        self.dismiss(None if count is None else f"/clear {count}")
 
 
 def preview_text(preview: CommandOutcome) -> Text:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from trimpoint_protocol.lenient import as_dict, as_list
 
-from trimpoint.core.commands.clear import Clear
+from trimpoint.core.commands.clear import Clear, offers
 from trimpoint.core.commands.revert import Revert
 from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.state import ThreadState
@@ -70,15 +70,23 @@ class TurnPicker:
 
 
 def choices_to_keep(state: ThreadState) -> list[Choice]:
-    """Returns the numbers of turns that `/clear` can keep. The first choice is nothing, as for a
-    `/clear` without a number.
-    """
+    """Returns the numbers of turns that `/clear` can keep; none if there is nothing to choose."""
     active = state.active_turns
-    kept = [Choice("Nothing", "The agent starts afresh", 0)] if active else []
-    for count in range(1, min(len(active), MAX_CHOICES)):
-        label = "The last turn" if count == 1 else f"The last {count} turns"
-        kept.append(Choice(label, f"from: {first_words(state, active[-count])}", count))
-    return kept
+    if len(active) < 2:
+        return []
+    _, *kept, none = offers(len(active), MAX_CHOICES - 2)
+    return [
+        Choice("Everything", "Nothing is cleared", len(active)),
+        *(
+            Choice(
+                "The last turn" if count == 1 else f"The last {count} turns",
+                f"from: {first_words(state, active[-count])}",
+                count,
+            )
+            for count in kept
+        ),
+        Choice("Nothing", "The agent starts afresh", none),
+    ]
 
 
 def choices_to_go_back_to(state: ThreadState) -> list[Choice]:

@@ -87,22 +87,23 @@ local MOST_KEPT = 20
 
 --- In a task: has a person choose what a clear keeps.
 ---@param thread_id string
----@return integer? turns nil if nothing is to be cleared
+---@return integer? turns nil if nothing is to be cleared, as the first row says
 function M.kept(thread_id)
   local found, refusal = session.request("checkpoint/list", { threadId = thread_id })
   if refusal then
     say.refusal(refusal)
     return nil
   end
-  local offers = { { turns = 0, words = "Clear everything" } }
-  for index = #found.turns, 1, -1 do
-    local turn, kept = found.turns[index], #offers
-    if turn.number > 0 and not turn.trimmed and kept <= MOST_KEPT then
-      local what = kept == 1 and "the last turn" or ("the last %d turns, from"):format(kept)
-      local words = ("Keep %s: %s"):format(what, text.one_line(turn.prompt, 50))
-      offers[#offers + 1] = { turns = kept, words = words }
-    end
+  local active = vim.tbl_filter(function(turn)
+    return turn.number > 0 and not turn.trimmed
+  end, found.turns)
+  local offers = { { words = "Keep everything" } }
+  for kept = 1, math.min(MOST_KEPT, #active - 1) do
+    local what = kept == 1 and "the last turn" or ("the last %d turns, from"):format(kept)
+    local prompt = text.one_line(active[#active + 1 - kept].prompt, 50)
+    offers[#offers + 1] = { turns = kept, words = ("Keep %s: %s"):format(what, prompt) }
   end
+  offers[#offers + 1] = { turns = 0, words = "Keep nothing" }
   local chosen = choose.from(offers, {
     prompt = "The agent forgets all but what is kept",
     kind = "trimpoint_clear",

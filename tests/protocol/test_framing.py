@@ -267,11 +267,8 @@ class TestAuto:
 
     def test_the_kind_once_chosen_stays(self) -> None:
         framer = AutoFramer(1 << 10)
-        assert framer.feed(b"{}\n" + encode_content_length(b"{}") + b"\n") == [
-            b"{}",
-            b"Content-Length: 2",
-            b"{}",
-        ]
+        assert framer.feed(b"{}\n") == [b"{}"]
+        assert framer.feed(encode_content_length(b"{}") + b"\n") == [b"Content-Length: 2", b"{}"]
 
     def test_the_limit_holds_for_either_kind(self) -> None:
         assert AutoFramer(LIMIT).feed(b"{" * 20 + b"\n") == [TooLarge(20)]

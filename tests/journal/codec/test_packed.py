@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -41,19 +42,34 @@ SIZES = st.sampled_from(
 )
 
 
+OPERATIONS = ["get", "slice", "set", "insert", "append", "del", "cut", "put"]
+
+
 @given(SIZES, st.data())
 def test_a_packed_list_is_the_list(size: int, data: st.DataObject) -> None:
     plain, lazy = list(range(size)), packed(list(range(size)))
     for step in range(data.draw(st.integers(0, 8))):
-        operation = data.draw(
-            st.sampled_from(["get", "slice", "set", "insert", "append", "del", "cut", "put"])
-        )
+        operation = data.draw(st.sampled_from(OPERATIONS))
         at, to = data.draw(around(len(plain))), data.draw(around(len(plain)))
         assert outcome(plain, operation, at, to, step) == outcome(lazy, operation, at, to, step)
         assert len(lazy) == len(plain)
     assert packed_again(lazy) == plain
     assert lazy == plain
     assert list(reversed(lazy)) == plain[::-1]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_at_each_edge_an_operation_does_to_a_packed_list_what_it_does_to_a_list(
+    operation: str,
+) -> None:
+    size = 2 * CHUNK_ITEMS + 7
+    edges = [0, CHUNK_ITEMS - 1, CHUNK_ITEMS, 2 * CHUNK_ITEMS, size, size + 1, -1, -size - 2]
+    for at, to in product(edges, edges):
+        plain, lazy = list(range(size)), packed(list(range(size)))
+        lazy.append(size)
+        plain.append(size)
+        assert outcome(plain, operation, at, to, 1) == outcome(lazy, operation, at, to, 1)
+        assert lazy == plain
 
 
 def outcome(items: Any, operation: str, at: int, to: int, value: int) -> Any:
@@ -182,6 +198,13 @@ def _do_to_index(index: Any, step: str, key: Any, value: int) -> Any:
 def test_a_packed_index_takes_no_key_that_is_not_text(key: Any) -> None:
     with pytest.raises(TypeError, match="are texts, not"):
         packed_index({"a": 1})[key] = 2
+
+
+@pytest.mark.parametrize("key", [None, 0, b"a", ("a",)])
+@pytest.mark.parametrize("step", LOOKUPS)
+def test_a_key_that_is_not_text_is_in_no_packed_index(step: str, key: Any) -> None:
+    found = _index_outcome(packed_index({"a": 1}), step, key, 0)
+    assert found == _index_outcome({"a": 1}, step, key, 0)
 
 
 @pytest.mark.parametrize("step", ["get", "in", "item", "del"])

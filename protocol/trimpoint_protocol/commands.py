@@ -74,12 +74,18 @@ class TrimContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.
     With `summary`, that text stands in the new context for the turns that were pruned. `force` also
     keeps turns word for word that Codex has compacted automatically, though the context grows by
     that.
+
+    With `fromTurn` or `throughTurn`, numbers from 1, exactly these turns leave the context, and
+    what is before and behind them stays: `/clear 4..12`. Without the first it begins with the first
+    turn in the context, without the second it ends with the newest.
     """
 
     keep_last_n_turns: TurnCount | None = None
     summary: str | None = None
     trigger: str | None = None
     force: bool = False
+    from_turn: TurnNumber | None = None
+    through_turn: TurnNumber | None = None
 
 
 class CompactContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.compact"):

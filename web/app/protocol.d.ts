@@ -1465,6 +1465,8 @@ export type TrimAdvice = {
  * `/clear [N]`: keep the last `keepLastNTurns` turns of the active context; absent or 0 keeps nothing.
  *
  * With `summary`, that text stands in the new context for the turns that were pruned. `force` also keeps turns word for word that Codex has compacted automatically, though the context grows by that.
+ *
+ * With `fromTurn` or `throughTurn`, numbers from 1, exactly these turns leave the context, and what is before and behind them stays: `/clear 4..12`. Without the first it begins with the first turn in the context, without the second it ends with the newest.
  */
 export type TrimContext = {
     type: "thread.context.trim";
@@ -1475,6 +1477,8 @@ export type TrimContext = {
     summary?: string | null;
     trigger?: string | null;
     force?: boolean;
+    fromTurn?: number | null;
+    throughTurn?: number | null;
 };
 
 /**

@@ -6,6 +6,7 @@ from trimpoint.core.context.active_context import active_message_count
 from trimpoint.core.context.provider_compactions import turns_brought_back
 from trimpoint.core.decide.auto_masking import AUTO_MASK
 from trimpoint.core.decide.reverting import RevertTarget, resolve_target
+from trimpoint.core.decide.stretches import CLEAR
 from trimpoint.core.decide.undoing import newest_boundary
 from trimpoint.core.model.decision import counted
 from trimpoint.core.model.ledger import Boundary, Discard, TrimPoint
@@ -241,6 +242,8 @@ def _compacted(state: ThreadState, point: TrimPoint) -> str:
 
 def _discarded(discard: Discard) -> str:
     verb = "Discarded" if discard.entry_ids else "Masked"
+    if discard.trigger == CLEAR:
+        verb = "Cleared"
     if discard.trigger == AUTO_MASK:
         verb = "Masked automatically, as the context filled up"
     return (

@@ -19,6 +19,7 @@ from trimpoint.codex.appserver.supervisor import (
     is_missing_error,
 )
 from trimpoint.core.decide.reverting import FILES
+from trimpoint.core.decide.stretches import names_stretch
 from trimpoint.core.decide.undoing import UndoPlan, plan_undo
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -321,7 +322,9 @@ class Sessions:
         """
         refuse_if_too_old(command, self._threads.link.version)
         await self._catch_up(writer, must_look=isinstance(command, wire.LOOK_AT_TURNS))
-        if isinstance(command, wire.DiscardContext | wire.MaskContext):
+        if isinstance(command, wire.DiscardContext | wire.MaskContext) or (
+            isinstance(command, wire.TrimContext) and names_stretch(command)
+        ):
             await self.complete_context(writer)
         elif isinstance(command, wire.ArchiveAndNew) and command.pins:
             await complete_context(writer, ())

@@ -36,7 +36,7 @@ from trimpoint.config.loading import parse_config
         ("timelin", "Did you mean timeline?"),
         ("threads renam x", "There are: list, rename, fork, archive, unarchive, delete."),
         ("timeline --expand", "--expand takes a value."),
-        ("clear abc", "N takes the number of turns to keep, 0 to 1,000,000, not 'abc'"),
+        ("clear abc", "0 to 1,000,000, or turns such as 4..12, not 'abc'"),
         ("clear -1", "not '-1'"),
         ("clear 3 fix", "trimpoint clear does not take 'fix'"),
         ("compact --keep x", "--keep takes the number of turns"),

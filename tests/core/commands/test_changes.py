@@ -20,6 +20,9 @@ REQUESTS: list[tuple[str, wire.AnyClientCommand]] = [
         "/clear 3 --force",
         wire.TrimContext(**IDS._asdict(), keep_last_n_turns=3, force=True),
     ),
+    ("/clear 4..12", wire.TrimContext(**IDS._asdict(), from_turn=4, through_turn=12)),
+    ("/clear ..12", wire.TrimContext(**IDS._asdict(), through_turn=12)),
+    ("/clear 4..", wire.TrimContext(**IDS._asdict(), from_turn=4)),
     (
         "/compact --keep 2 --model gpt-5 mind the API",
         wire.CompactContext(

@@ -33,6 +33,7 @@ MAY_NAME = {
     "core/decide/pinning.py": HINT,
     "core/decide/reverting.py": HINT,
     "core/decide/revisions.py": HINT,
+    "core/decide/stretches.py": HINT,
     "core/decide/trimming.py": HINT,
     "core/decide/undoing.py": HINT,
     "core/model/decision.py": HINT,

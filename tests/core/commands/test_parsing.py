@@ -69,7 +69,7 @@ def test_clear_with_anything_else_says_what_is_right(rest: str) -> None:
     shown = rest if len(rest) <= 40 else rest[:39] + "…"
     assert outcome.command == "clear"
     assert outcome.message == (
-        f"/clear takes the number of turns to keep, 0 to 1,000,000, not “{shown}”. "
+        f"/clear takes the number of turns to keep, 0 to 1,000,000, or turns such as 4..12, not “{shown}”. "
         "Usage: /clear [N] [--force] [--dry-run]. Nothing was sent to the agent."
     )
 

@@ -122,6 +122,26 @@ def whole(what: str, least: int) -> Unit:
 
 
 TURNS = whole("the number of turns to keep", 0)
+_STRETCH = re.compile(r"([0-9]{0,7})\.\.([0-9]{0,7})")
+
+
+def _turns_or_stretch(given: str) -> int | str | None:
+    ends = _STRETCH.fullmatch(given)
+    if ends is None:
+        count: int | None = TURNS.read(given)
+        return count
+    numbers = [int(end) for end in ends.groups() if end]
+    is_one = bool(numbers) and all(0 < number <= MAX_TURNS for number in numbers)
+    return given if is_one else None
+
+
+def ends_of(stretch: str) -> tuple[int | None, int | None]:
+    """Returns the first and the last turn of a stretch such as `4..12`, None for an open end."""
+    first, last = [int(end) if end else None for end in stretch.split("..")]
+    return first, last
+
+
+TURNS_OR_STRETCH = Unit(f"{TURNS.takes}, or turns such as 4..12", _turns_or_stretch)
 TURNS_LISTED = whole("how many turns to list", 1)
 
 

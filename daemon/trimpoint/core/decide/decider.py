@@ -26,6 +26,7 @@ from trimpoint.core.decide.queueing import (
     withdraw_prompt,
 )
 from trimpoint.core.decide.reverting import complete_revert, revert_to_checkpoint, roll_back_turns
+from trimpoint.core.decide.stretches import clear_stretch, names_stretch
 from trimpoint.core.decide.trimming import compact, complete_compaction, trim
 from trimpoint.core.decide.undoing import undo_trim
 from trimpoint.core.model import commands as internal
@@ -59,7 +60,8 @@ def _decide_client(
 ) -> Decision:
     match command:
         case wire.TrimContext():
-            return when_idle(state, "clear") or trim(state, command, stamp)
+            clears = clear_stretch if names_stretch(command) else trim
+            return when_idle(state, "clear") or clears(state, command, stamp)
         case wire.CompactContext():
             return when_idle(state, "compact") or compact(state, command, stamp, policy)
         case wire.DiscardContext():

@@ -17,6 +17,7 @@ from trimpoint.core.context.active_context import has_sealed_summary
 from trimpoint.core.context.context_size import window_of
 from trimpoint.core.context.generations import reopened_generation
 from trimpoint.core.context.pins import pin_tokens, standing_pins
+from trimpoint.core.context.removals import discarded_positions
 from trimpoint.core.decide.overflow import compacted_by_codex
 from trimpoint.core.decide.revisions import turn_named
 from trimpoint.core.model import events as ev
@@ -38,6 +39,7 @@ MAX_NOTE_CHARS = 2_000
 _ENTRY_ID = re.compile(r"([0-9a-f-]{4,36}:)?[hm][0-9]+\.[0-9]+")
 _LISTED = (CommandHint("/pins", "lists them"),)
 _TO_PIN = (CommandHint("/pin N", "pins turn N"), CommandHint("/pin sentence", "pins a sentence"))
+_BACK = (CommandHint("/undo", "takes back the last trim"),)
 _ROOM = (CommandHint("/unpin", "makes room"),)
 
 
@@ -99,10 +101,21 @@ def _new_pins(state: ThreadState, command: wire.PinContext, stamp: Stamp) -> lis
         return places
     pinned = {one.turn_id for one in state.pins}
     wanted = [place for place in places if state.turns[place].id not in pinned]
+    if cleared := [place for place in wanted if _was_cleared(state, place)]:
+        said = f"Turn {cleared[0] + 1} was cleared out of the middle of the context."
+        return Rejected(Reason.ALREADY_DISCARDED, said, hints=_BACK)
     return [
         Pin(f"{stamp.id}.{place + 1}", state.turns[place].id, note, stamp.now_ms, place)
         for place in wanted
     ]
+
+
+def _was_cleared(state: ThreadState, place: int) -> bool:
+    """Returns whether the turn is among those of the context, but nothing of it is left there."""
+    turn = state.turns[place]
+    if place < state.active_from_turn or not turn.items:
+        return False
+    return len(discarded_positions(turn.id, state.discards)) == len(turn.items)
 
 
 def _places(state: ThreadState, turns: list[str | int] | None) -> list[int] | Rejected:

@@ -20,6 +20,7 @@ from trimpoint.core.context.context_size import (
 )
 from trimpoint.core.context.pins import carried_pins, pin_items, pin_tokens, standing_pins
 from trimpoint.core.decide.reverting import resolve_target, target_items
+from trimpoint.core.decide.stretches import names_stretch, stretch_of
 from trimpoint.core.decide.undoing import UndoPlan, compacted_by_codex, plan_undo, undoable
 from trimpoint.core.evolve.usage_folds import measured_before
 from trimpoint.core.model.decision import Policy, Rejected, counted
@@ -121,6 +122,10 @@ def planned_change(state: ThreadState, command: Planned, policy: Policy) -> Toke
     window = window_of(state.usage, model_in(state.settings), policy)
     after: int | None
     match command:
+        case wire.TrimContext() if names_stretch(command):
+            found = stretch_of(state, command)
+            gone = 0 if isinstance(found, Rejected) else found.tokens
+            return change_by_discard(state, gone, policy)
         case wire.TrimContext():
             after, note = overhead + _kept_tokens(state, command), NEW_SESSION if overhead else None
         case wire.CompactContext():
@@ -176,6 +181,9 @@ def planned_text(state: ThreadState, command: Planned) -> str:
                 if isinstance(undone, Rejected)
                 else _planned_undo_text(state, undone)
             )
+        case wire.TrimContext() if names_stretch(command):
+            found = stretch_of(state, command)
+            return found.message if isinstance(found, Rejected) else f"Would clear {found.text}."
         case wire.TrimContext() | wire.CompactContext():
             verb = "clear" if isinstance(command, wire.TrimContext) else "summarize"
             plan = plan_trim(state, command.keep_last_n_turns or 0)

@@ -9,13 +9,14 @@ from trimpoint_protocol import commands as wire
 
 from trimpoint.core.decide.autopilot import may_mask
 from trimpoint.core.decide.decider import AnyCommand, decide
+from trimpoint.core.decide.stretches import names_stretch
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model.decision import Decision, Policy, Stamp
 from trimpoint.core.model.state import ThreadState
 from trimpoint.threads.off_loop import off_loop
 
 # Their decisions weigh the context, and read neither checkpoints nor receipts.
-_WEIGHING = (wire.DiscardContext, wire.MaskContext, wire.UndoTrim)
+_WEIGHING = (wire.TrimContext, wire.DiscardContext, wire.MaskContext, wire.UndoTrim)
 # If the thread changes each time, the decision is made on the loop.
 _ATTEMPTS = 3
 
@@ -51,7 +52,11 @@ async def decided_ahead(
     if isinstance(command, internal.TrimWhenDue):
         if not may_mask(present(), deps.policy, deps.stamp().now_ms):
             return None
-    elif not isinstance(command, _WEIGHING) or command.command_id in present().receipts:
+    elif (
+        (isinstance(command, wire.TrimContext) and not names_stretch(command))
+        or not isinstance(command, _WEIGHING)
+        or command.command_id in present().receipts
+    ):
         return None
     for _ in range(_ATTEMPTS):
         state, stamp, policy = present(), deps.stamp(), deps.policy

@@ -94,7 +94,7 @@ async def test_a_git_directory_that_claims_the_common_directory_of_another_is_re
 
 
 async def test_a_folder_outside_of_any_repository_is_reported(tmp_path: Path) -> None:
-    assert (await _refused(tmp_path)).reason == f"{tmp_path} does not lie in a git repository."
+    assert (await _refused(tmp_path)).reason == f"{tmp_path} is not in a git repository."
 
 
 async def test_a_missing_folder_is_reported(tmp_path: Path) -> None:

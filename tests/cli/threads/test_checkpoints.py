@@ -102,9 +102,9 @@ async def test_a_thread_outside_of_a_repository_says_so(stage: CliHarness) -> No
         thread = await stage.thread(client)
         await edit(stage, client, thread, "echo one > a.txt")
         listed = await stage.run("checkpoints")
-        assert "does not lie in a git repository" in " ".join(listed.out.split())
+        assert "is not in a git repository" in " ".join(listed.out.split())
         refused = await stage.run("diff")
-        assert (refused.code, "does not lie in a git repository" in refused.err) == (1, True)
+        assert (refused.code, "is not in a git repository" in refused.err) == (1, True)
         assert (
             "There is no thread in a git repository yet."
             in (await stage.run("checkpoints", "--storage")).out

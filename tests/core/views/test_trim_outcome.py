@@ -10,6 +10,7 @@ from trimpoint.core.views.pins_view import pin_names, unpin_command
 from trimpoint.core.views.trim_outcome import (
     SUMMARY_TO_COME,
     change_by_discard,
+    left_pins,
     planned_change,
     planned_revert_change,
     planned_text,
@@ -90,6 +91,11 @@ def test_a_new_thread_begins_with_the_pins_if_they_are_taken_along() -> None:
     assert with_pins(thread.state) == "that begins with 2 pins,"
     assert "start one that begins with 2 pins, with" in planned_text(thread.state, with_them)
     assert "start an empty one with" in planned_text(thread.state, without)
+    left = "2 pins stay with the archived thread."
+    assert left_pins(thread.state) == left
+    assert planned_text(thread.state, without).endswith(left)
+    assert left not in planned_text(thread.state, with_them)
+    assert left_pins(started().state) == ""
 
 
 @pytest.mark.parametrize(

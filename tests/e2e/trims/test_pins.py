@@ -191,4 +191,6 @@ async def test_new_begins_empty_unless_pins_are_asked_for(harness: Harness) -> N
         begun = await next_input(talk)
         pinless = await completed(talk, "/new --pins")
     assert begun == []
+    assert "1 pin stays with the archived thread." in bare["message"]
+    assert "/new --pins takes pins along." in bare["message"]
     assert "pin" not in pinless["message"]

@@ -331,7 +331,7 @@ async def test_a_folder_outside_of_any_repository_is_refused_by_name_and_passed_
         internal.CreateThread("elsewhere", str(tmp_path), "started", b"{}", "codex")
     )
     assert (await setup.prune()).repositories == []
-    with pytest.raises(Refusal, match="does not lie in a git repository"):
+    with pytest.raises(Refusal, match="is not in a git repository"):
         await setup.prune(folder=str(tmp_path))
 
 

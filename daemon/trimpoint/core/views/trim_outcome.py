@@ -105,6 +105,15 @@ def with_pins(state: ThreadState) -> str:
     return f"that begins with {counted(len(standing_pins(state)), 'pin')},"
 
 
+def left_pins(state: ThreadState) -> str:
+    """Returns a sentence about the pins that a new thread does not take along; empty if there are
+    none.
+    """
+    count = len(standing_pins(state))
+    verb = "stays" if count == 1 else "stay"
+    return f"{counted(count, 'pin')} {verb} with the archived thread." if count else ""
+
+
 def change_by_discard(state: ThreadState, discarded_tokens: int, policy: Policy) -> TokenChange:
     """Returns the change of the context's size that a discard of `discarded_tokens` tokens would
     make.
@@ -173,7 +182,8 @@ def planned_text(state: ThreadState, command: Planned) -> str:
     match command:
         case wire.ArchiveAndNew(pins=pins):
             new = f"one {with_pins(state)}" if pins and standing_pins(state) else "an empty one"
-            return f"Would archive the thread and start {new} with the same files and settings."
+            said = f"Would archive the thread and start {new} with the same files and settings."
+            return said if pins else f"{said} {left_pins(state)}".rstrip()
         case wire.UndoTrim():
             undone = plan_undo(state, redo=command.redo)
             return (

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import structlog
 from trimpoint_protocol.commands import RevertToCheckpoint, UndoTrim
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.hints import CommandHint
 from trimpoint_protocol.methods import CommandOutcome, CommandProgress, TokenChange
 
 from trimpoint.core.commands.auto import Auto
@@ -37,6 +38,7 @@ from trimpoint.core.views.outcome_text import operation_said, ways_on
 from trimpoint.core.views.pins_view import new_pins, pin_names, pins_weight
 from trimpoint.core.views.trim_outcome import (
     Planned,
+    left_pins,
     planned_change,
     planned_text,
     token_change,
@@ -330,9 +332,11 @@ class SlashRunner:
                 f"The thread is archived and a new one was made: {new_id}. "
                 f"{operation.message} The next turn will try again."
             )
+        left = "" if writer.state.new_with_pins else left_pins(writer.state)
         return outcome(
             New.command,
-            said,
+            f"{said} {left}".rstrip(),
+            hints=[CommandHint(f"/{New.command} --pins", "takes pins along")] if left else [],
             sequence=result.sequence,
             new_thread_id=new_id,
             operation_id=operation.id if operation is not None else None,

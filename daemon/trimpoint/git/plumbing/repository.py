@@ -19,7 +19,7 @@ from trimpoint.programs import find_program_once
 
 MINIMUM_VERSION = (2, 25)
 _DISCOVERY_DEADLINE_S = 20.0
-_OUTSIDE = "{} does not lie in a git repository."
+_OUTSIDE = "{} is not in a git repository."
 _NO_WORK_TREE = "{} is inside of a git directory or a bare repository and has no work tree."
 _GITFILE_BYTES = 8 * 1024
 

@@ -1,5 +1,7 @@
 """The status bar, typed text, menus, lists, details and the state."""
 
+from pathlib import Path
+
 import pytest
 from trimpoint.tui.model.choosing import Choosing, Option, matches
 from trimpoint.tui.model.details import MAX_LINES, can_open, details, short_summary, text_of
@@ -7,11 +9,12 @@ from trimpoint.tui.model.inspection import Inspection, Share
 from trimpoint.tui.model.keys import KEYS
 from trimpoint.tui.model.own_commands import OwnCommand, OwnName, complete_own, own_command
 from trimpoint.tui.model.popup import Popup
-from trimpoint.tui.model.prompt import MAX_HISTORY, History, is_command
+from trimpoint.tui.model.prompt import MAX_HISTORY, History, Outgoing, is_command
 from trimpoint.tui.model.questions import Card
 from trimpoint.tui.model.state import ChatState, Notice, Question, Tone, outcome_notice
 from trimpoint.tui.model.status import status_bar
 from trimpoint.tui.model.thread_options import session_options, thread_options
+from trimpoint.tui.session.drafts import Drafts
 from trimpoint_protocol.methods import ClassTotal, CommandOutcome
 from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 
@@ -352,3 +355,32 @@ def test_the_outcome_of_a_command_is_shown() -> None:
 def test_each_key_is_explained_once() -> None:
     keys = [key for _, rows in KEYS for key, _ in rows]
     assert len(keys) == len(set(keys))
+
+
+def test_a_prompt_that_was_on_its_way_keeps_its_id_until_it_is_changed(tmp_path: Path) -> None:
+    first, second = Outgoing("1", "t", "one"), Outgoing("2", "t", "two\nlines")
+    Drafts(tmp_path).keep("t", "one\n\ntwo\nlines\n\nhalf", [first, second])
+    drafts = Drafts(tmp_path)
+    assert drafts.split("t", "one") == ([], "one")
+    assert drafts.read("t") == "one\n\ntwo\nlines\n\nhalf"
+    assert drafts.split("t", "one\n\ntwo\nlines\n\nhalf a thought") == (
+        [first, second],
+        "half a thought",
+    )
+    assert drafts.split("t", "one\n\nmore") == ([first], "more")
+    assert drafts.split("t", "one more") == ([], "one more")
+    assert drafts.split("other", "one") == ([], "one")
+    drafts.has_arrived("t", first)
+    assert drafts.split("t", "one") == ([], "one")
+    drafts.keep("t", "two\nlines", ())
+    assert Drafts(tmp_path).read("t") == "two\nlines"
+    drafts.keep("t", "two lin", ())
+    assert drafts.split("t", "two\nlines") == ([], "two\nlines")
+
+
+def test_a_draft_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    drafts = Drafts(tmp_path)
+    drafts.keep("t", "half")
+    [file] = tmp_path.iterdir()
+    file.write_text('{"place":"t","text":"whole"}')
+    assert drafts.read("t") == "whole"

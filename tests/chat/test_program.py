@@ -4,12 +4,14 @@ import shlex
 import shutil
 
 import anyio
+import anyio.lowlevel
 import pytest
 from trimpoint.testkit import call, hang, held, run, say
 
 from tests.chat.terminal import chat, in_git
 from tests.chat.tmux import tmux
 from tests.cli.stage import CliHarness
+from tests.deadlines import STEP_S
 from tests.e2e.codex.sub_agents import replies_of_both
 from tests.tools import missing
 from tests.tui.terminal import program_in_terminal
@@ -257,3 +259,34 @@ async def test_in_tmux_it_suspends_resumes_and_takes_another_size(stage: CliHarn
             await window.shows("[Context:")
             await window.presses("C-d")
             await window.shows(lambda text: "[Context:" not in text)
+
+
+async def test_a_prompt_of_a_chat_that_was_killed_is_taken_once_if_it_is_sent_again(
+    stage: CliHarness,
+) -> None:
+    stage.script.then(say("One."), say("Two."), say("Three."))
+    drafts = anyio.Path(stage.state_dir / "chat-drafts")
+
+    async def is_on_its_way() -> bool:
+        kept = [await one.read_text() async for one in drafts.glob("*.json")]
+        has_arrived = stage.model.turn_requests()[-1].mentions("prompt-2.")
+        return has_arrived or any('"sent":[[' in one for one in kept)
+
+    async with stage.serving():
+        async with chat(stage) as terminal:
+            await terminal.types("prompt-1.")
+            await terminal.shows("One.")
+        async with chat(stage) as terminal:
+            await terminal.shows("One.")
+            await terminal.types("prompt-2.")
+            with anyio.fail_after(STEP_S):
+                while not await is_on_its_way():
+                    await anyio.lowlevel.checkpoint()
+        command, folder = stage.command("chat"), str(stage.worktree)
+        async with program_in_terminal(command, stage.environment, folder) as terminal:
+            await terminal.shows("prompt-2.")
+            await terminal.types("")
+            await terminal.shows("Two.")
+            await terminal.types("prompt-3.")
+            await terminal.shows("Three.")
+    assert str(stage.model.turn_requests()[-1].input).count("prompt-2.") == 1

@@ -118,6 +118,14 @@ class ChatState:
         return "\n\n".join(part for part in parts if part.strip())
 
     @property
+    def sent_here(self) -> list[Outgoing]:
+        """Returns the prompts of this thread that may not have arrived."""
+        here = [one for one in self.outgoing if one.thread_id == self.thread_id]
+        known = {one.id for one in here}
+        steered = [Outgoing(name, self.thread_id, text) for name, text in self.steered.items()]
+        return [*here, *(one for one in steered if one.id not in known)]
+
+    @property
     def on_their_way(self) -> list[str]:
         """Returns what was sent and the daemon has not acknowledged, prompts first."""
         return self._texts_of(self.outgoing)

@@ -61,7 +61,7 @@ class Chat:
         self.changes = changes
         self.drafts = drafts or Drafts(None)
         self.inquiries = Inquiries(state, self)
-        self.prompts = Prompts(state, changes, self)
+        self.prompts = Prompts(state, changes, self, self.drafts)
         self._link = to_daemon
         self._client: Client | None = None
         self._following: Following | None = None

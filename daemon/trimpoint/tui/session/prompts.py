@@ -15,6 +15,7 @@ from trimpoint.tui.model.pasted import input_of
 from trimpoint.tui.model.prompt import Outgoing
 from trimpoint.tui.model.state import ChatState, Notice, Tone
 from trimpoint.tui.session.changes import Changes
+from trimpoint.tui.session.drafts import Drafts
 from trimpoint.tui.session.inquiries import Access
 
 NOT_CONNECTED = Notice(
@@ -38,10 +39,13 @@ class Connection(Access, Protocol):
 class Prompts:
     """The prompts of the open thread."""
 
-    def __init__(self, state: ChatState, changes: Changes, connection: Connection) -> None:
+    def __init__(
+        self, state: ChatState, changes: Changes, connection: Connection, drafts: Drafts
+    ) -> None:
         self._state = state
         self._changes = changes
         self._connection = connection
+        self._drafts = drafts
         self._in_order = anyio.Lock()
 
     async def send(self, text: str, *, is_later: bool) -> bool:
@@ -49,17 +53,31 @@ class Prompts:
 
         :returns: whether the daemon has it; if not, a notice says why.
         """
-        sent = Outgoing(new_command_id(), self._state.thread_id, text)
-        self._state.outgoing.append(sent)
+        state, place = self._state, self._state.place
+        again, rest = self._drafts.split(place, text)
+        fresh = [Outgoing(new_command_id(), state.thread_id, rest if again else text)]
+        prompts = [
+            *(one._replace(thread_id=state.thread_id) for one in again),
+            *(fresh if rest else ()),
+        ]
+        state.outgoing += prompts
+        # Before anything is sent: the chat may be killed at any moment.
+        self._drafts.keep(place, state.unsent(""), state.sent_here)
         self._changes.note()
         try:
             async with self._in_order:
-                return await self._accepted(sent.id, is_later=is_later)
+                for at, sent in enumerate(prompts):
+                    # What may have been sent before is taken once by the queue alone.
+                    if not await self._accepted(sent.id, is_later=is_later or at < len(again)):
+                        return False
+                    self._drafts.has_arrived(place, sent)
+                return True
         except RemoteError as error:
-            self._state.notify(Tone.PROBLEM, str(error), error.hint)
+            state.notify(Tone.PROBLEM, str(error), error.hint)
             return False
         finally:
-            self._state.outgoing = [one for one in self._state.outgoing if one.id != sent.id]
+            ids = {one.id for one in prompts}
+            state.outgoing = [one for one in state.outgoing if one.id not in ids]
             self._changes.note()
 
     async def run(self, command: str) -> bool:

@@ -141,7 +141,8 @@ class ChatApp(OtherScreens):
 
     def _keep_draft(self) -> None:
         if self._place == self._state.place:
-            self._chat.drafts.keep(self._place, self._state.unsent(self._composer.whole_text))
+            unsent = self._state.unsent(self._composer.whole_text)
+            self._chat.drafts.keep(self._place, unsent, self._state.sent_here)
 
     def on_unmount(self) -> None:
         self._keep_draft()

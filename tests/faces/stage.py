@@ -5,7 +5,6 @@ Time is the test's own: it passes only where a test lets it.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,31 +24,8 @@ from trimpoint_protocol.shapes.slash_commands import CommandOutcome
 
 from tests.chat.entries import thread
 from tests.deadlines import STEP_S
+from tests.faces.outcomes import ASKED, REFUSAL, UNKNOWN, Outcome
 from tests.neovim.editor import Editor, opened_editor
-
-RULE = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["echo", "one"]}}
-ASKED: dict[str, Any] = {
-    "threadId": "t", "command": "echo one", "cwd": "/work/shop", "reason": "to see it",
-    "availableDecisions": ["accept", RULE, "cancel"],
-}  # fmt: skip
-
-
-UNKNOWN = CommandOutcome(
-    handled=True, command="claer", status="failed", reason="usage",
-    message="There is no command /claer. Do you mean /clear?",
-    said="There is no command /claer. Do you mean /clear?",
-)  # fmt: skip
-REFUSAL = "The thread is archived."
-
-
-class Outcome(StrEnum):
-    """What becomes of a prompt or a command that is sent."""
-
-    TAKEN = "taken"
-    REFUSED = "refused"
-    LOST = "lost with the connection"
-    UNANSWERED = "not answered"
-    UNKNOWN = "not known as a command"
 
 
 class Face(Protocol):

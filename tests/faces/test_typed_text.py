@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from trimpoint.tui.session.drafts import Drafts
 
-from tests.faces.stage import REFUSAL, Face, Outcome, chat_face
+from tests.faces.outcomes import REFUSAL, Outcome
+from tests.faces.stage import Face, chat_face
 
 PROMPT = "make it blue"
 

@@ -10,7 +10,10 @@ from tests.cli.stage import CliHarness, opened_stage
 from tests.faces.stage import Face
 
 
-async def test_threads_that_ask_are_counted_and_do_not_take_the_keys(face: Face) -> None:
+async def test_threads_that_ask_are_counted_and_do_not_take_the_keys(
+    face_with_one_thread: Face,
+) -> None:
+    face = face_with_one_thread
     await face.others_ask()
     quiet = await face.screen()
     await face.types("hal")

@@ -22,10 +22,10 @@ async def test_metrics_prints_for_people_as_json_and_for_prometheus(
             await stage.run("metrics", *flags) for flags in ([], ["--json"], ["--prometheus"])
         ]
     assert re.search(
-        r"^ +1  Operations that have ended\.  kind clear, outcome ready$", people.out, re.MULTILINE
+        r"^ +1  Operations ended\.  kind clear, outcome ready$", people.out, re.MULTILINE
     )
     assert re.search(
-        r"^ +\d\.\d{3}  How long .*: seconds, the average of 1\.  kind clear, phase starting$",
+        r"^ +\d\.\d{3}  Duration of .*: seconds, the average of 1\.  kind clear, phase starting$",
         people.out,
         re.MULTILINE,
     )

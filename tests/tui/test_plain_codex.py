@@ -61,8 +61,11 @@ async def test_plain_codex_waits_for_a_codex_that_starts_slowly(
             await terminal.shows("• reply")
 
 
+@pytest.mark.parametrize(
+    ("trim", "said"), [(":clear 0", "Context cleared"), (":compact --force", "Context compacted")]
+)
 async def test_a_thread_that_was_trimmed_can_be_forked_into_a_worktree(
-    harness: Harness, codex: Path
+    harness: Harness, codex: Path, trim: str, said: str
 ) -> None:
     """Where Codex asks for the place of a fork; it is asked of those who attach after the trim."""
     with_repository(harness.worktree)
@@ -71,8 +74,8 @@ async def test_a_thread_that_was_trimmed_can_be_forked_into_a_worktree(
             async with terminal_ui(harness, codex) as terminal:
                 await terminal.types("Say one thing.")
                 await terminal.shows("• reply")
-                await terminal.types(":clear 0")
-                await terminal.shows("Context cleared")
+                await terminal.types(trim)
+                await terminal.shows(said)
                 assert [*(harness.worktree / ".git" / "trimpoint").glob("sharedindex.*")]
                 await terminal.types("@sharedindex", enter=False)
                 await terminal.shows("no matches")

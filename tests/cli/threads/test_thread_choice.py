@@ -38,6 +38,7 @@ THREADS = [
         ("4c1b", ["4c1b486d"]),
         ("4C1B4", ["4c1b486d"]),
         ("4c1", []),
+        ("2", []),
         ("Parser rewrite", ["4c1b486d"]),
         ("PARSER TESTS", ["aaaa0001"]),
         ("parser", ["4c1b486d", "aaaa0001"]),

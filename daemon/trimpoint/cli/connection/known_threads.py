@@ -16,7 +16,7 @@ from trimpoint.git.dot_git import folders_to_look_in, is_repository
 
 SHORT_ID_CHARS = 8
 LEAST_ID_CHARS = 4
-"""So many characters of the beginning of a short id name its thread, as git's do a commit."""
+"""At least this many characters of an id name its thread, as git's do a commit."""
 ENTRY = re.compile(r"([0-9a-f-]{4,36}):([hm][0-9]+\.[0-9]+)")
 """An entry as a hit of a search shows it: the end of its thread's id, and its short id."""
 # Sub-agents and reviews are threads to Codex, and no conversations of a person's.
@@ -173,7 +173,8 @@ def _has_name(thread: KnownThread, wanted: str) -> bool:
 
 def _ends_with(thread: KnownThread, wanted: str) -> bool:
     end = wanted.lower()
-    return bool(end) and (thread.id.startswith(end) or thread.id.endswith(end))
+    is_long = len(end) >= LEAST_ID_CHARS  # a number alone is meant for something else
+    return is_long and (thread.id.startswith(end) or thread.id.endswith(end))
 
 
 def _begins_short(thread: KnownThread, wanted: str) -> bool:

@@ -123,11 +123,12 @@ async def _fork(arguments: argparse.Namespace, client: Client) -> int:
     ids = [arguments.at] if arguments.at is not None else []
     thread = await thread_of(client, arguments, ids)
     params: dict[str, Any] = {"threadId": thread.id, "excludeTurns": True}
+    until = ""
     if arguments.at is not None:
-        params["lastTurnId"] = await _turn_id(client, thread, arguments.at)
+        number, params["lastTurnId"] = await _turn_named(client, thread, arguments.at)
+        until = f" as it was after turn {number}"
     answer = await client.request("thread/fork", **params)
     new_id = str(answer["thread"]["id"])
-    until = f" as it was after turn {arguments.at}" if arguments.at is not None else ""
     said = f"{short_id(new_id)} is a copy of {described(thread)}{until}. The files are shared."
     return _done(
         arguments,
@@ -138,7 +139,8 @@ async def _fork(arguments: argparse.Namespace, client: Client) -> int:
     )
 
 
-async def _turn_id(client: Client, thread: ThreadOverview, name: str) -> str:
+async def _turn_named(client: Client, thread: ThreadOverview, name: str) -> tuple[int, str]:
+    """Returns the number and the id of a turn that the agent still knows."""
     turns = (await _snapshot(client, thread)).turns
     number = await turn_number(client, thread, name)
     if number is None or not 1 <= number <= len(turns):
@@ -152,7 +154,7 @@ async def _turn_id(client: Client, thread: ThreadOverview, name: str) -> str:
         raise UsageError(
             said, hint if first is None else f"{hint} Turn {first} is the first that it knows."
         )
-    return turns[number - 1].id
+    return number, turns[number - 1].id
 
 
 async def _interrupt(arguments: argparse.Namespace, client: Client) -> int:

@@ -17,6 +17,7 @@ from trimpoint.threads.writing.writer import ThreadWriter
 from tests.core.items import Item, call, message, output
 from tests.threads.stage import Disk, Store, begin
 
+NOTICE = message("user", "<turn_aborted>\nThe user interrupted the previous turn.")
 PROMPT, CALL, RESULT = message("user", "hi"), call("c1"), output("c1", "aborted by user")
 
 
@@ -36,14 +37,14 @@ def written(rollout: Path, items: list[Item]) -> Path:
     return rollout
 
 
-async def completed(rollout: Path) -> list[Any]:
-    """Returns the items of a turn that was interrupted in its call, once they were completed."""
+async def completed(rollout: Path, *reported: Item) -> list[Any]:
+    """Returns the items of an interrupted turn, once those that Codex reported were completed."""
     async with ThreadRegistry.running(Store(Disk()), Policy()) as registry:
         writer = await begin(registry)
         writer.record_facts(
             ev.ProviderThreadBound(1, "p1", str(rollout), raw_events=True),
             ev.TurnStarted("t1", 1),
-            ev.ContextItemsRecorded("t1", _encoded([PROMPT, CALL])),
+            ev.ContextItemsRecorded("t1", _encoded([*reported])),
             ev.TurnCompleted("t1", "interrupted"),
         )
         [turn] = writer.state.turns
@@ -56,12 +57,20 @@ async def test_the_result_of_an_interrupted_call_that_came_late_is_read_from_the
     tmp_path: Path,
 ) -> None:
     rollout = written(tmp_path / "rollout", [PROMPT, CALL, RESULT])
-    assert await completed(rollout) == [PROMPT, CALL, RESULT]
+    assert await completed(rollout, PROMPT, CALL) == [PROMPT, CALL, RESULT]
+
+
+async def test_the_notice_of_an_interruption_that_codex_does_not_report_is_read_from_the_rollout(
+    tmp_path: Path,
+) -> None:
+    """Codex 0.133 reports the result, and not the notice."""
+    rollout = written(tmp_path / "rollout", [PROMPT, CALL, RESULT, NOTICE])
+    assert await completed(rollout, PROMPT, CALL, RESULT) == [PROMPT, CALL, RESULT, NOTICE]
 
 
 async def test_a_call_without_a_result_anywhere_stays_as_it_is(tmp_path: Path) -> None:
     rollout = written(tmp_path / "rollout", [PROMPT, CALL])
-    assert await completed(rollout) == [PROMPT, CALL]
+    assert await completed(rollout, PROMPT, CALL) == [PROMPT, CALL]
 
 
 async def test_the_journal_is_read_once_for_items_that_it_lacks(

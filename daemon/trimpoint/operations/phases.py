@@ -3,11 +3,17 @@
 from collections.abc import Iterable
 
 import anyio
+import msgspec
 from anyio.lowlevel import checkpoint
 
 from trimpoint.codex.history.rollout import NO_ITEMS, TurnItems, items_of_turns
 from trimpoint.codex.history.rollout_files import conversation_lines
-from trimpoint.core.context.active_context import has_unanswered_call, without_prompt
+from trimpoint.core.context.active_context import (
+    INTERRUPTION,
+    has_unanswered_call,
+    message_text,
+    without_prompt,
+)
 from trimpoint.core.context.pins import pinned_turns
 from trimpoint.core.context.provider_compactions import COMPACTION
 from trimpoint.core.evolve.retry_folds import later_prompts
@@ -104,10 +110,18 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
 
 def _may_lack_items(turn: Turn) -> bool:
     """Returns whether the rollout may have more of the turn. Codex reports the result of an
-    interrupted call behind the end of its turn, or, when the session ends then, to no one.
+    interrupted call behind the end of its turn, or, when the session ends then, to no one. It does
+    not report the notice of the interruption (measured: 0.133).
     """
     was_cut_off = turn.status != "completed" and has_unanswered_call(turn.items)
-    return not turn.items_complete or was_cut_off
+    return not turn.items_complete or was_cut_off or _lacks_notice(turn)
+
+
+def _lacks_notice(turn: Turn) -> bool:
+    at = len(turn.items) - turn.injected - 1
+    if turn.status != "interrupted" or turn.error or at < 0:
+        return False
+    return not message_text(msgspec.json.decode(turn.items[at])).startswith(INTERRUPTION)
 
 
 async def _items_in_journals(writer: ThreadWriter, missing: set[str]) -> ItemsByTurn:

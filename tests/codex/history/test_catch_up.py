@@ -110,6 +110,27 @@ async def test_a_turn_that_broke_off_is_completed_with_its_missed_items() -> Non
     assert [turn.status for turn in thread.state.turns] == ["interrupted"]
 
 
+def _numbered(turn: dict[str, Any]) -> dict[str, Any]:
+    """Numbers the items of a turn, as Codex up to 0.144 does in its list."""
+    for number, item in enumerate(turn["items"], 1):
+        item["id"] = f"item-{number}"
+    return turn
+
+
+async def test_items_of_a_broken_turn_that_codex_lists_under_other_ids_are_not_added_twice() -> (
+    None
+):
+    thread = _thread()
+    thread.report(ev.TurnStarted("turn-1", 1), _said("turn-1", "user", "asked"))
+    thread.report(ev.TurnCompleted("turn-1", "interrupted", ABANDONED, items_heard=False))
+    listed = _listed("turn-1", "asked", "answered", status="interrupted")
+    listed["items"].append(_item("turn-1", "user", "asked"))
+    link = ListingLink(_numbered(listed))
+    found = [("turn-1", "asked"), ("turn-1", "answered"), ("turn-1", "asked")]
+    assert await _caught_up(thread, link) == found
+    assert [entry.id for entry in thread.state.entries] == ["user of turn-1", "item-2", "item-3"]
+
+
 async def test_several_turns_are_added_in_the_order_in_which_they_happened() -> None:
     thread = _thread()
     link = ListingLink(_listed("turn-2", "second", status="inProgress"), _listed("turn-1", "first"))

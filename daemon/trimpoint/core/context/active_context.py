@@ -26,6 +26,8 @@ PREAMBLE_PREFIXES = (
     "# AGENTS.md instructions",
     "<permissions instructions>",
 )
+# Begins the message that Codex adds, in the user's role, when a turn was interrupted.
+INTERRUPTION = "<turn_aborted>"
 # The types and roles of items that can be preamble.
 PREAMBLE_KINDS = ("additional_tools", "configuration_update")
 PREAMBLE_ROLES = ("developer", "system", "user")

@@ -13,6 +13,7 @@ import msgspec
 from trimpoint_protocol.lenient import as_dict, as_list, as_text
 
 from trimpoint.core.context.active_context import (
+    INTERRUPTION,
     call_id,
     current_summary,
     is_call,
@@ -268,7 +269,7 @@ def _class_of_part(item: dict[str, Any], part: dict[str, Any]) -> ItemClass:
     if not is_preamble(item) and not text.startswith(
         ("<conversation-summary", NOTE_PREFIX, "Another ")
     ):
-        return ItemClass.OTHER if text.startswith("<turn_aborted>") else ItemClass.USER
+        return ItemClass.OTHER if text.startswith(INTERRUPTION) else ItemClass.USER
     return next((one for begin, one in _BEGINNINGS if text.startswith(begin)), ItemClass.USER)
 
 

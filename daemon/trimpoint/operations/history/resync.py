@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import anyio.to_thread
 import msgspec
 import structlog
-from trimpoint_protocol.lenient import as_list
+from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
@@ -24,7 +24,8 @@ from trimpoint.codex.history.rollout import (
     items_of_turns,
 )
 from trimpoint.codex.history.rollout_files import conversation_lines
-from trimpoint.core.context.active_context import message_text
+from trimpoint.codex.notifications.translate import entry_of
+from trimpoint.core.context.active_context import INTERRUPTION, message_text
 from trimpoint.core.context.generations import conversation_items
 from trimpoint.core.context.injections import injection
 from trimpoint.core.context.provider_compactions import ASKED_FOR
@@ -43,8 +44,6 @@ log = structlog.get_logger()
 
 # The number of turns to read first, and the size of further pages.
 GLANCE, PAGE = 1, 25
-# Codex adds a message with this beginning, in the user's role, when a turn was interrupted.
-NOT_A_PROMPT = "<turn_aborted>"
 
 ListedTurn = dict[str, Any]
 
@@ -92,6 +91,7 @@ async def catch_up(
     new_turns = any(_known(state, turn) is None for turn in missed)
     for turn in missed:
         _drop_prompt_sent_again(state, turn)
+        _name_as_known(state, turn)
     await _add_unlisted_prompts(
         [turn for turn in missed if _is_silent(state, turn)], generation.rollout_path
     )
@@ -291,6 +291,25 @@ def _drop_prompt_sent_again(state: ThreadState, turn: dict[str, Any]) -> None:
         turn["items"] = [item for item in items if item is not prompt]
 
 
+def _name_as_known(state: ThreadState, turn: dict[str, Any]) -> None:
+    """Gives the items of a turn the ids that they have in the ledger: older versions number those
+    that they list anew (measured: 0.133, 0.144).
+    """
+    at, items = _known(state, turn), [*map(as_dict, as_list(turn.get("items")))]
+    if at is None:
+        return
+    listed = {str(item.get("id")) for item in items}
+    unlisted: dict[tuple[str, str, str], list[str]] = {}
+    for entry in state.entries_of(state.turns[at]):
+        if entry.id not in listed:
+            unlisted.setdefault((entry.kind, entry.role, entry.text), []).append(entry.id)
+    for item in items:
+        read = entry_of(str(turn["id"]), item, b"")
+        same = unlisted.get((read.kind, read.role, read.text))
+        if same and read.entry_id not in state.entry_index:
+            item["id"] = same.pop(0)
+
+
 def _is_silent(state: ThreadState, turn: dict[str, Any]) -> bool:
     known = _known(state, turn)
     return not turn.get("items") and (known is None or state.turns[known].message_count == 0)
@@ -316,7 +335,7 @@ def _items_of(path: str, turn_ids: set[str]) -> dict[str, TurnItems]:
 
 
 def _is_prompt(item: dict[str, Any]) -> bool:
-    return item.get("role") == "user" and not message_text(item).startswith(NOT_A_PROMPT)
+    return item.get("role") == "user" and not message_text(item).startswith(INTERRUPTION)
 
 
 def _as_prompt(item: dict[str, Any]) -> dict[str, Any]:

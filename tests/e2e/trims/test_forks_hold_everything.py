@@ -106,6 +106,18 @@ async def test_what_is_taken_back_in_a_fork_leaves_it_the_context_of_its_origin(
                 shown = [*shown, Piece("assistant", answered), Piece("user", asked)]
 
 
+async def test_a_fork_of_a_fork_holds_a_pinned_turn_once(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        await every_kind_of_item(talk)
+        await typed(talk, ("/pin 2", "/clear"))
+        await talk.turn(tool=True)
+        await talk.turn()
+        await typed(talk, ("/revert 1 --context", "/revert --undo"))
+        fork = await (await talk.fork()).fork()
+        await typed(fork, ("/clear", "/undo"))
+        assert pieces((await fork.turn()).input) == pieces((await talk.turn()).input)
+
+
 async def test_a_fork_at_a_pruned_turn_holds_what_was_pinned_there(harness: Harness) -> None:
     async with harness.conversation() as talk:
         await every_kind_of_item(talk)

@@ -265,9 +265,11 @@ def with_injected(
     first turn of the context.
     """
     pinned = pin_items(parent, parent.generation.pins)
+    # Codex reports turns that a fork of its own has been given, too.
+    left = dict(parent.turn_index)
     for fact in facts:
-        if isinstance(fact, ev.TurnStarted) and fact.turn_id in parent.turn_index:
-            at = parent.turn_index[fact.turn_id]
+        if isinstance(fact, ev.TurnStarted) and fact.turn_id in left:
+            at = left.pop(fact.turn_id)
             before = parent.turns[at].injected_before
             if pinned and at >= parent.active_from_turn:
                 before, pinned = _with_pinned(parent, at, before, pinned), []

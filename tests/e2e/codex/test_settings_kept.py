@@ -204,3 +204,32 @@ async def test_a_thread_keeps_its_settings(
     assert before["the start"]["written"] == before["a turn"]["written"] == ["inside", "root"]
     assert before["a mode alone"]["written"][0] == "inside"
     assert before["less than at the start"]["written"] == []
+
+
+@pytest.mark.parametrize("trims", [None, "/clear 1"], ids=["as it is", "after a trim"])
+async def test_a_fork_has_the_approvals_and_instructions_of_its_origin_in_every_version(
+    harness: Harness, trims: str | None
+) -> None:
+    given = {"approvalPolicy": "never", "sandbox": "danger-full-access"}
+    async with harness.daemon(), harness.client() as client:
+        started = await client.request(
+            "thread/start",
+            cwd=str(harness.worktree),
+            baseInstructions="You are Bob.",
+            developerInstructions="Be brief.",
+            **given,
+        )
+        thread_id = started["thread"]["id"]
+        for _ in range(2):
+            await turn(client, harness, thread_id)
+        if trims is not None:
+            await client.request("commands/execute", threadId=thread_id, text=trims)
+        fork = await client.request("thread/fork", threadId=thread_id)
+        assert fork["approvalPolicy"] == "never"
+        for text in ("", "/clear"):
+            if text:
+                await client.request("commands/execute", threadId=fork["thread"]["id"], text=text)
+            request = await turn(client, harness, fork["thread"]["id"])
+            told = str(request.input) + request.body.get("instructions", "")
+            assert "You are Bob." in told
+            assert "Be brief." in told

@@ -19,6 +19,10 @@ FORKS_AT_TURNS: Version = (0, 144, 4)
 """The first version known to fork a thread at a turn. Older ones ignore the turn (0.133)."""
 FORKS_WITHOUT_INJECTED: Version = (0, 153, 0)
 """The first version whose fork at a turn leaves out what was injected behind the turn."""
+REMEMBERS_SETTINGS: Version = (0, 163, 0)
+"""The first version that does not resume and fork a thread with the configured sandbox, approvals
+or instructions instead of the thread's, and tell the model so in the middle of the conversation
+(measured: 0.153; 0.163 does not)."""
 # Codex reports an unknown method as an unknown variant of the request's type (measured: 0.133 to
 # 0.171). Every method that we use contains a slash; other values, such as a sandbox mode, do not.
 _UNKNOWN_METHOD = re.compile(
@@ -30,6 +34,11 @@ _VERSION = re.compile(r"\b(\d+)\.(\d+)\.(\d+)")
 # A `CODEX_HOME` that cannot exist: with a real one, Codex would write files even for --version
 # (measured: 0.163).
 _NO_HOME = "/proc/self/no-codex-home"
+
+
+def forgets_settings(version: tuple[int, ...] | None) -> bool:
+    """Returns whether this version resumes or forks a thread with other settings than it had."""
+    return version is not None and version < REMEMBERS_SETTINGS
 
 
 def binary_version(binary: Path) -> Version | None:

@@ -10,6 +10,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink, is_archived_error
+from trimpoint.codex.appserver.versions import forgets_settings
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.operations.history.resync import catch_up
@@ -29,10 +30,6 @@ from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.threads.errors import ThreadError
 from trimpoint.threads.writing.writer import ThreadWriter
-
-# Older versions resume a thread with the configured sandbox and approvals instead of the thread's,
-# and tell the model so in the middle of the conversation (measured: 0.153; 0.163 does not).
-REMEMBERS_SETTINGS = (0, 163, 0)
 
 SANDBOX = "sandboxPolicy"
 
@@ -115,7 +112,7 @@ class Resumption:
 
     @property
     def _forgets_settings(self) -> bool:
-        return (self._link.version or REMEMBERS_SETTINGS) < REMEMBERS_SETTINGS
+        return forgets_settings(self._link.version)
 
     def _lost_settings(
         self, state: ThreadState, params: dict[str, Any], answer: dict[str, Any]

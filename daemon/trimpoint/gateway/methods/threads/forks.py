@@ -11,6 +11,7 @@ from msgspec import Raw
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.errors import ProviderError
+from trimpoint.codex.appserver.versions import forgets_settings
 from trimpoint.core.context.active_context import has_sealed_summary
 from trimpoint.core.context.generations import context_for_new_provider_thread
 from trimpoint.core.context.provider_compactions import newest_own_compaction
@@ -24,6 +25,7 @@ from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.operations.history.adoption import as_it_is, as_it_was
 from trimpoint.operations.phases import complete_context
 from trimpoint.operations.provider.forking import FORKED_AT
+from trimpoint.operations.provider.given_again import params_of_fork
 from trimpoint.operations.provider.provider_threads import thread_in
 from trimpoint.operations.provider.settings import fork_as_start_params
 from trimpoint.operations.sessions import ReadySession
@@ -78,6 +80,8 @@ class Forks:
             for name in FORKED_AT
             if params.get(name) is not None
         }
+        if forgets_settings(self._threads.link.version):
+            params = params_of_fork(state.settings, params)
         asked = {**params, **turns, "threadId": session.provider_thread_id}
         try:
             # A trim that is recorded before Codex answers is none of the fork's.

@@ -1,5 +1,6 @@
-"""A client that asks a daemon for its status again and again. For each line on its input it prints
-how long the longest answer took since the line before, in milliseconds.
+"""A client that asks a daemon for its status again and again. For each line on its input it prints,
+in milliseconds, how long the longest answer took since the line before, and the most processor time
+that the daemon took meanwhile for one of them.
 """
 
 import select
@@ -7,25 +8,30 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.processes import clock_of
 from benchmarks.wire import connected
 
 PAUSE_S = 0.001
 
 
-def main(socket: str) -> None:
+def main(socket: str, daemon: str) -> None:
     """Asks until the input ends."""
     wire, _ = connected(Path(socket))
-    longest_s = 0.0
+    clocks = (time.CLOCK_MONOTONIC, clock_of(int(daemon)))
+    longest = [0.0, 0.0]
     while True:
-        began = time.perf_counter()
+        began = [*map(time.clock_gettime, clocks)]
         wire.request("sidecar/status")
-        longest_s = max(longest_s, time.perf_counter() - began)
+        ended = map(time.clock_gettime, clocks)
+        longest = [
+            max(most, end - begin) for most, end, begin in zip(longest, ended, began, strict=True)
+        ]
         if select.select([sys.stdin], [], [], PAUSE_S)[0]:
             if not sys.stdin.readline():
                 return
-            print(longest_s * 1000, flush=True)
-            longest_s = 0.0
+            print(*(seconds * 1000 for seconds in longest), flush=True)
+            longest = [0.0, 0.0]
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

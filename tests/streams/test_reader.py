@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 from trimpoint.streams.ends import DescriptorEnd, SocketEnd, Source, dup_nonblocking
-from trimpoint.streams.reader import READ_CHUNK_BYTES, StreamReader
+from trimpoint.streams.reader import LEAST_CHUNK_BYTES, READ_CHUNK_BYTES, StreamReader
 
 from tests.deadlines import STEP_S
 
@@ -97,6 +97,33 @@ async def test_a_regular_file_is_read_to_its_end(tmp_path: Path) -> None:
     watched.reader.resume()
     assert await watched.until_end() == content
     source.close()
+
+
+async def test_less_is_read_at_once_while_it_takes_long_to_handle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lines").write_bytes(bytes(6 * READ_CHUNK_BYTES))
+    fd = os.open(tmp_path / "lines", os.O_RDONLY)
+    source = dup_nonblocking(fd, os.O_RDONLY)
+    os.close(fd)
+    spent_s, s_per_byte = [0.0], [1e-6]
+    sizes: list[int] = []
+    ended = asyncio.Event()
+
+    def on_chunk(data: bytes) -> None:
+        sizes.append(len(data))
+        spent_s[0] += len(data) * s_per_byte[0]
+        if len(sizes) == 5:
+            s_per_byte[0] = 1e-12
+
+    monkeypatch.setattr("trimpoint.streams.reader.time.thread_time", lambda: spent_s[0])
+    StreamReader(source, on_chunk, lambda _: ended.set()).resume()
+    with anyio.fail_after(STEP_S):
+        await ended.wait()
+    source.close()
+    whole = READ_CHUNK_BYTES
+    assert sizes[:4] == [whole, whole // 2, whole // 4, LEAST_CHUNK_BYTES]
+    assert sizes[4:9] == [LEAST_CHUNK_BYTES] * 2 + [whole // 4, whole // 2, whole]
 
 
 async def test_drain_hands_over_what_the_pipe_holds_and_waits_for_no_more(

@@ -7,6 +7,7 @@ exactly once.
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Protocol, assert_never
 
+import anyio.to_thread
 import msgspec
 import structlog
 from anyio.abc import TaskGroup
@@ -29,6 +30,7 @@ from trimpoint.gateway.session.handshake import (
     require_initialized,
 )
 from trimpoint.gateway.session.requests.dispatch import Call, ExtensionMethods
+from trimpoint.gateway.session.requests.encoding import encoded_in_pieces, is_long
 from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wire_error
 from trimpoint.gateway.session.requests.experimental_gate import ExperimentalGate
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler, members_of
@@ -306,10 +308,16 @@ class Gateway:
         if answer.error is not None:
             return answer.error
         # Entries hold items as Codex gave them, and those can name provider threads.
-        encoded = msgspec.Raw(msgspec.json.encode(answer.result))
         if call.after:  # what is sent behind the answer follows from the present moment
-            return self._identity.to_client(bytes(encoded))
-        return await beside_the_loop(encoded, lambda raw: self._identity.to_client(bytes(raw)))
+            return self._identity.to_client(encoded_in_pieces(answer.result))
+        encoded = (
+            await anyio.to_thread.run_sync(encoded_in_pieces, answer.result)
+            if is_long(answer.result)
+            else encoded_in_pieces(answer.result)
+        )
+        return await beside_the_loop(
+            msgspec.Raw(encoded), lambda raw: self._identity.to_client(bytes(raw))
+        )
 
     def _on_answer(self, client: Client, message: jsonrpc.Response | jsonrpc.ErrorResponse) -> None:
         key = jsonrpc.id_key(message.id)

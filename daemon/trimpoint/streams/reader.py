@@ -9,15 +9,20 @@ import asyncio
 import fcntl
 import sys
 import termios
+import time
 from collections.abc import Callable
 
 from trimpoint.streams.ends import Source
 
 READ_CHUNK_BYTES = 256 * 1024
+# Less is read at once where it takes long to handle, as messages do that have to be decoded.
+LEAST_CHUNK_BYTES = 32 * 1024
+LONG_S = 0.004
 
 
 class StreamReader:
-    """Reads a source, at most 256 KiB in each turn of the event loop. It is paused at first.
+    """Reads a source, at most 256 KiB in each turn of the event loop, and less where that takes
+    long to handle. It is paused at first.
 
     `on_end` is called once after the last chunk: with None at the end of the stream, or with the
     error if the stream is broken. The caller must close the source, after `close`.
@@ -34,6 +39,7 @@ class StreamReader:
         self._fd = source.fileno()
         self._on_chunk = on_chunk
         self._on_end = on_end
+        self._at_once = READ_CHUNK_BYTES
         self._is_on = False
         self._is_ended = False
         self._next_turn: asyncio.Handle | None = None
@@ -69,10 +75,9 @@ class StreamReader:
         """Reads all bytes that the kernel has buffered for a pipe now, without waiting for more."""
         if self._is_ended:
             return
-        held = fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4))
-        for _ in range(0, int.from_bytes(held, sys.byteorder), READ_CHUNK_BYTES):
-            if not self._is_ended:
-                self._read()
+        held = int.from_bytes(fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)), sys.byteorder)
+        while held > 0 and not self._is_ended and (size := self._read()):
+            held -= size
 
     def close(self) -> None:
         """Ends reading. Bytes in the kernel's buffer are lost, and `on_end` is not called."""
@@ -83,16 +88,26 @@ class StreamReader:
         self._next_turn = self._loop.call_soon(self._read_in_turn)
         self._read()
 
-    def _read(self) -> None:
+    def _read(self) -> int:
+        """Passes on what can be read at once, and returns its size in bytes."""
         error: OSError | None = None
         try:
-            data = self._source.read(READ_CHUNK_BYTES)
+            data = self._source.read(self._at_once)
         except BlockingIOError:
-            return
+            return 0
         except OSError as broken:
             data, error = b"", broken
         if data:
+            began = time.thread_time()
             self._on_chunk(data)
+            self._adapt(time.thread_time() - began)
         else:
             self.close()
             self._on_end(error)
+        return len(data)
+
+    def _adapt(self, taken_s: float) -> None:
+        if taken_s > LONG_S:
+            self._at_once = max(LEAST_CHUNK_BYTES, self._at_once // 2)
+        elif taken_s < LONG_S / 4:
+            self._at_once = min(READ_CHUNK_BYTES, self._at_once * 2)

@@ -19,6 +19,8 @@ T = TypeVar("T")
 _FEW_TURNS = 32
 _READ_AT_ONCE = 256
 _AT_ONCE = 128
+_COPIED_AT_ONCE = 4096
+_ATTEMPTS = 3
 _SMALL_BYTES = 256 * 1024
 
 
@@ -35,7 +37,7 @@ async def off_loop(
     await _decode(state.entries)
     if with_checkpoints:
         await _decode(state.checkpoints)
-    present = _copy(state)
+    present = _copy(state, await _copied_turns(state))
     present.checkpoints = list(state.checkpoints) if with_checkpoints else []
     return await anyio.to_thread.run_sync(lambda: view(_indexed(present)))
 
@@ -86,9 +88,22 @@ async def _decode(items: Sequence[object], start: int = 0) -> None:
         await checkpoint()
 
 
-def _copy(state: ThreadState) -> ThreadState:
+async def _copied_turns(state: ThreadState) -> list[Turn]:
+    """Returns copies of the turns, made in slices as long as no record changes the thread. At the
+    last attempt they are made at once.
+    """
+    for _ in range(_ATTEMPTS):
+        sequence, turns = state.thread_sequence, list[Turn]()
+        while sequence == state.thread_sequence and len(turns) < len(state.turns):
+            turns += map(structs.replace, state.turns[len(turns) : len(turns) + _COPIED_AT_ONCE])
+            await checkpoint()
+        if sequence == state.thread_sequence:
+            return turns
+    return [*map(structs.replace, state.turns)]
+
+
+def _copy(state: ThreadState, turns: list[Turn]) -> ThreadState:
     """Returns a copy that later records do not change. The indexes are still to be made."""
-    turns = [structs.replace(turn) for turn in state.turns]
     if turns:
         turns[-1].items = list(turns[-1].items)
     return structs.replace(

@@ -69,7 +69,6 @@ CURSOR_MEMBERS = frozenset(
 _THREAD_ID = b'"threadId":"'
 _TURN_ID = b'"turnId":"'
 MAX_DASHES = 100_000
-MAX_IDS = 10_000
 _DIGITS_AS_ZERO = bytes.maketrans(b"123456789abcdef", b"0" * 15)
 _UUID_SHAPE = b"00000000-0000-0000-0000-000000000000"
 _HEAD_DIGITS = 8
@@ -101,18 +100,14 @@ def mentions_any(message: bytes, known: Mapping[str, Any]) -> bool:
 
 
 def _mentions_any_among_dashes(message: bytes, known: Mapping[str, Any]) -> bool:
-    """Returns the same as `mentions_any`, in a time that depends only on the message's length.
-    Returns True without a full search after `MAX_IDS` ids.
+    """Returns the same as `mentions_any`, in a time that depends only on the message's length. To
+    look at each id takes a fifth of the time that rewriting the message takes.
     """
-    shape, start = message.translate(_DIGITS_AS_ZERO), 0
-    for _ in range(MAX_IDS):
-        start = shape.find(_UUID_SHAPE, start)
-        if start < 0:
-            return False
+    shape, start = message.translate(_DIGITS_AS_ZERO), -1
+    while (start := shape.find(_UUID_SHAPE, start + 1)) >= 0:
         if message[start : start + len(_UUID_SHAPE)].decode() in known:
             return True
-        start += 1
-    return True
+    return False
 
 
 def _starts_with_id(message: bytes, dash: int, known: Mapping[str, Any]) -> bool:

@@ -50,6 +50,9 @@ from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 
+# They are encoded and sent in a few milliseconds.
+INJECTED_AT_ONCE = 4096
+
 Thread = dict[str, Any]
 
 
@@ -141,12 +144,12 @@ class ProviderThreads:
             raise
 
     async def inject(self, provider_id: str, items: list[bytes]) -> None:
-        """Appends raw items to the model's context. Sends nothing for an empty list, which Codex
-        refuses.
+        """Appends raw items to the model's context, a part of many at a time, so that other clients
+        need not wait. Sends nothing for an empty list, which Codex refuses.
         """
-        if items:
-            params = {"threadId": provider_id, "items": [Raw(item) for item in items]}
-            await self.link.request("thread/inject_items", params)
+        for at in range(0, len(items), INJECTED_AT_ONCE):
+            part = [Raw(item) for item in items[at : at + INJECTED_AT_ONCE]]
+            await self.link.request("thread/inject_items", {"threadId": provider_id, "items": part})
 
     async def resume(
         self, writer: ThreadWriter, generation: Generation, asked: ClientResume | None = None

@@ -144,9 +144,7 @@ class ProviderThreads:
             raise
 
     async def inject(self, provider_id: str, items: list[bytes]) -> None:
-        """Appends raw items to the model's context, a part of many at a time, so that other clients
-        need not wait. Sends nothing for an empty list, which Codex refuses.
-        """
+        """Appends raw items to the model's context, many in parts, so that no client waits."""
         for at in range(0, len(items), INJECTED_AT_ONCE):
             part = [Raw(item) for item in items[at : at + INJECTED_AT_ONCE]]
             await self.link.request("thread/inject_items", {"threadId": provider_id, "items": part})

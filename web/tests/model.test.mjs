@@ -9,7 +9,6 @@ import { fileTyped, pathsOf, spelledPath } from "../app/model/files.js";
 import { matching, turnTyped } from "../app/model/palette.js";
 import { viewOf } from "../app/model/views.js";
 import { acknowledged, EMPTY, putBack, submitted, unsent } from "../app/model/draft.js";
-import { problemOf } from "../app/model/problems.js";
 import { changesIn, waits } from "../app/model/threads.js";
 import { visible, whole } from "../app/model/hidden.js";
 import { Heights } from "../app/model/heights.js";
@@ -228,14 +227,6 @@ test("a thread that waits for a person is told from one that works", () => {
     const now = [thread("a", "turn: running", "x"), thread("b", null), thread("c", null), thread("d", "turn: running", "y"), thread("e", "turn: running", "x")];
     const { asking, done } = changesIn(before, now);
     assert.deepEqual([asking.map(({ id }) => id), done.map(({ id }) => id)], [["a", "e"], ["b"]]);
-});
-
-test("an error of a provider is said in words", () => {
-    assert.equal(problemOf('{"error":{"message":"The model is overloaded.","type":"server_error"}}'), "The model is overloaded.");
-    assert.equal(problemOf('unexpected status 500: {"error":{"message":"no"}}'), "unexpected status 500: no");
-    for (const [error, words] of [["{broken", "{broken"], ["plain", "plain"], [null, "The turn failed."], ["{}", "{}"]]) {
-        assert.equal(problemOf(error), words);
-    }
 });
 
 test("an at sign and letters name a file, and git's own files are none", () => {

@@ -364,3 +364,5 @@ def test_a_failed_turn_says_what_the_provider_said() -> None:
     thread.report(ev.TurnCompleted(turn_id, "failed", answer))
     [turn] = read_model(thread.state, Policy()).turns
     assert (turn.error, thread.state.turns[0].error) == ("The model is gone.", answer)
+    *_, ended = envelopes(thread.state, thread.records[-1])
+    assert ended.payload["error"] == "The model is gone."

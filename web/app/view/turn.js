@@ -9,7 +9,6 @@
  * @import {LiveItem} from "../model/live.js"
  */
 import { clock, duration } from "../model/format.js";
-import { problemOf } from "../model/problems.js";
 import { html, useEffect, useState } from "../vendor.js";
 import { Activity, summaryOf, useHit } from "./activity.js";
 import { Boundary } from "./boundary.js";
@@ -175,7 +174,7 @@ function TurnFoot({ app, thread, row, answer }) {
         app.wantedTurn.value = number;
     };
     return html`
-        ${turn.status === "failed" && html`<p class="turn-problem" role="note"><${Icon} name="warn" /><span>${problemOf(turn.error)}</span>
+        ${turn.status === "failed" && html`<p class="turn-problem" role="note"><${Icon} name="warn" /><span>${turn.error || "The turn failed."}</span>
             ${isLast && html`<button class="button is-small" disabled=${thread.isBusy} onClick=${again}>Try again</button>`}</p>`}
         ${turn.status === "interrupted" && html`<p class="turn-note" role="note"><${Icon} name="stop" />Interrupted</p>`}
         <div class="turn-foot">

@@ -17,7 +17,7 @@ from trimpoint.core.context.active_context import (
 )
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import BusyReason, Policy
-from trimpoint.core.model.events import AnyEvent, Record, TrimPointCreated
+from trimpoint.core.model.events import AnyEvent, Record, TrimPointCreated, TurnCompleted
 from trimpoint.core.model.ledger import Discard, TrimPoint, Turn
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.queue import Hold, QueuedPrompt
@@ -136,7 +136,13 @@ def _payload(state: ThreadState, event: AnyEvent) -> dict[str, Any]:
             "prunedTurnIds": listed,
             "prunedTurnCount": event.pruned_turn_count or len(listed),
         }
+    if isinstance(event, TurnCompleted):
+        payload["error"] = _in_words(event.error)
     return payload
+
+
+def _in_words(error: str | None) -> str | None:
+    return None if error is None else words_of_error(error)
 
 
 def wire_value(field: str, value: Any) -> Any:
@@ -211,7 +217,7 @@ def _turn(turn: Turn, trimmed: bool) -> rm.ThreadTurn:
         status=turn.status,
         started_at=rfc3339(turn.started_at_ms),
         completed_at=completed,
-        error=words_of_error(turn.error) if turn.error is not None else None,
+        error=_in_words(turn.error),
         trimmed=trimmed,
     )
 

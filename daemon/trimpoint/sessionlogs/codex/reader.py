@@ -47,8 +47,7 @@ class CodexReader:
         self._is_plain = True
         self._dropped = Ranges()
         self._whole: WholeFile | None = None
-        self._line = 0
-        self._metas = 0
+        self._line = self._metas = 0
         self._copied_at: str | None = None
         self._begun_at: str | None = None
         self._copied_from: str | None = None
@@ -396,5 +395,6 @@ class CodexReader:
             created_at=meta.timestamp,
             agent_version=meta.cli_version,
             git_branch=meta.git.branch if meta.git is not None else None,
+            title=rows.nickname_of(meta.source) if self._records.first_prompt is None else None,
             lineage=u.Lineage(forked_from=origin, parent=rows.parent_of(meta.source)),
         )

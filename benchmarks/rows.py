@@ -11,6 +11,7 @@ from benchmarks.budgets import (
     clear,
     fleet,
     front,
+    growth,
     journal,
     latency,
     memory,
@@ -68,6 +69,7 @@ ROWS = (
         autopilot.run,
     ),
     Row("waiting", "Another client's wait while one acts on a long thread", waiting.run),
+    Row("growth", "Requests about a thread a hundred times as long", growth.run),
     Row(
         "append",
         "Journal: 64 writers with group commit, against a sync for each record",

@@ -40,33 +40,33 @@ class Step(NamedTuple):
     changes: bool = False
 
 
-def _read(method: str, **params: Any) -> Step:
+def read(method: str, **params: Any) -> Step:
     return Step(method, method, params)
 
 
-def _preview(text: str) -> Step:
+def preview(text: str) -> Step:
     return Step(f"{text} --dry-run", "commands/execute", {"text": text, "dryRun": True})
 
 
-def _typed(text: str) -> Step:
+def typed(text: str) -> Step:
     return Step(text, "commands/execute", {"text": text}, changes=True)
 
 
 STEPS = (
-    _read("context/inspect"),
-    _read("context/advice"),
-    _read("context/messages/list"),
-    _read("orchestration/snapshot"),
+    read("context/inspect"),
+    read("context/advice"),
+    read("context/messages/list"),
+    read("orchestration/snapshot"),
     Step("orchestration/snapshot of 20 turns", "orchestration/snapshot", {"turns": 20}),
-    _read("timeline/read"),
-    _preview("/clear 3"),
-    _preview("/compress"),
-    _typed("/compress"),
-    _typed("/undo --force"),
-    _typed("/clear"),
-    _typed("/undo --force"),
-    _typed("/revert 10 --context"),
-    _typed("/revert --undo --context"),
+    read("timeline/read"),
+    preview("/clear 3"),
+    preview("/compress"),
+    typed("/compress"),
+    typed("/undo --force"),
+    typed("/clear"),
+    typed("/undo --force"),
+    typed("/revert 10 --context"),
+    typed("/revert --undo --context"),
     Step("thread/read", "thread/read", {"includeTurns": True}),
 )
 
@@ -111,12 +111,12 @@ def _waits(stage: Bench, codex: RealCodex, turns: int, repeats: int) -> dict[str
             samples = {"nothing": [longest()]}
             for _ in range(repeats):
                 for number, step in enumerate(STEPS, 1):
-                    _act(client, grown.thread_id, step)
+                    act(client, grown.thread_id, step)
                     samples.setdefault(f"{number}. {step.name}", []).append(longest())
     return {name: Wait(*map(min, zip(*waits, strict=True))) for name, waits in samples.items()}
 
 
-def _act(client: JsonRpcClient, thread_id: str, step: Step) -> None:
+def act(client: JsonRpcClient, thread_id: str, step: Step) -> None:
     outcome: Message = client.request(step.method, threadId=thread_id, **step.params)
     if step.changes and outcome["status"] != "completed":
         raise RuntimeError(f"{step.name} was not carried out: {outcome}")

@@ -20,6 +20,7 @@ from trimpoint.gateway.session.requests.dispatch import Call
 from trimpoint.threads.writing.loading import TurnsRead
 from trimpoint.threads.writing.writer import ThreadWriter
 
+from tests.deadlines import SCENARIO_S
 from tests.operations.stage import Stage, opened_stage
 from tests.threads.stage import THREAD
 
@@ -174,7 +175,7 @@ async def test_no_request_about_a_long_thread_keeps_the_loop(
     monkeypatch: pytest.MonkeyPatch, turns: int, requests: list[tuple[str, dict[str, Any]]]
 ) -> None:
     meters: dict[str, tuple[int, int]] = {}
-    async with opened_stage() as stage:
+    async with opened_stage(deadline_s=SCENARIO_S) as stage:
         writer: ThreadWriter = await stage.thread()
         writer.record_facts(ev.UsageReported("T0", 1_000, 1_000, 200_000))
         await writer.flush()

@@ -171,15 +171,6 @@ def test_a_fork_that_copied_its_origin_counts_no_token_twice(tmp_path: Path) -> 
     assert fork.usage.total_tokens == 60
 
 
-def test_a_sub_agent_without_a_prompt_has_its_nickname_as_title(tmp_path: Path) -> None:
-    spawned = {"thread_spawn": {"parent_thread_id": f"{THREAD}1", "agent_nickname": "Averroes"}}
-    begun = meta(2, source={"subagent": spawned})
-    preamble = said("user", "<recommended_plugins>a list</recommended_plugins>")
-    for prompts, title in (([], "Averroes"), ([said("user", "do it")], None)):
-        write_rollout(tmp_path, 2, [begun, preamble, *prompts])
-        assert document_of(only_session(tmp_path)).session.title == title
-
-
 def test_turns_that_were_rolled_back_leave_the_window(tmp_path: Path) -> None:
     rows = [meta(1)]
     for number in range(3):

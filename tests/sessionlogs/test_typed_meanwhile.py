@@ -9,7 +9,15 @@ from trimpoint.sessionlogs.codex.items import kind_of_message
 from trimpoint.sessionlogs.codex.rows import Item, Part
 
 from tests.sessionlogs.claude_rows import CHAIN, SESSION, answer, prompt, text, write
-from tests.sessionlogs.sessions import document_of, only_session, sessions_in
+from tests.sessionlogs.sessions import (
+    THREAD,
+    document_of,
+    meta,
+    only_session,
+    said,
+    sessions_in,
+    write_rollout,
+)
 
 TYPED = "and rename the flag"
 
@@ -98,6 +106,15 @@ def test_what_an_editor_puts_before_a_prompt_is_no_title(tmp_path: Path) -> None
 def test_what_codex_puts_before_a_task_is_no_prompt(tag: str) -> None:
     part = Part(type="input_text", text=f"<{tag}>a list</{tag}>\n# AGENTS.md instructions")
     assert kind_of_message(Item(type="message", role="user", content=[part])) == "preamble"
+
+
+def test_a_sub_agent_without_a_prompt_has_its_nickname_as_title(tmp_path: Path) -> None:
+    spawned = {"thread_spawn": {"parent_thread_id": f"{THREAD}1", "agent_nickname": "Averroes"}}
+    begun = meta(2, source={"subagent": spawned})
+    preamble = said("user", "<recommended_plugins>a list</recommended_plugins>")
+    for prompts, title in (([], "Averroes"), ([said("user", "do it")], None)):
+        write_rollout(tmp_path, 2, [begun, preamble, *prompts])
+        assert document_of(only_session(tmp_path)).session.title == title
 
 
 @pytest.mark.parametrize("content", [b"5", b'"\x8b"', b"[" * 5000 + b"]" * 5000])

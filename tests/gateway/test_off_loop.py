@@ -1,6 +1,5 @@
 """A view of a long thread keeps no other client waiting, and shows the thread as it was asked for."""
 
-import gc
 from collections.abc import Callable
 from threading import get_ident
 from typing import Any
@@ -53,18 +52,6 @@ async def test_a_view_of_a_long_thread_is_the_same_off_the_loop(
 ) -> None:
     state = long_thread(300)
     assert await off_loop(state, view) == view(state)
-
-
-async def test_no_cycles_are_looked_for_while_views_are_computed() -> None:
-    seen: list[bool] = []
-
-    def view(_: ThreadState) -> None:
-        seen.append(gc.isenabled())
-        raise LookupError
-
-    with pytest.raises(LookupError):
-        await off_loop(long_thread(300), view)
-    assert (seen, gc.isenabled()) == ([False], True)
 
 
 async def test_a_view_of_a_long_thread_lets_the_loop_go_on() -> None:

@@ -2,9 +2,7 @@
 not wait for them.
 """
 
-import gc
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from typing import TypeVar
 
 import anyio.to_thread
@@ -41,34 +39,7 @@ async def off_loop(
         await _decode(state.checkpoints)
     present = _copy(state, await _copied_turns(state))
     present.checkpoints = list(state.checkpoints) if with_checkpoints else []
-    with _NO_COLLECTION.while_it_runs():
-        return await anyio.to_thread.run_sync(lambda: view(_indexed(present)))
-
-
-class _NoCollection:
-    """Keeps Python from looking for cycles while views are computed: it looks through their long
-    lists again and again, finds none, and lets no other thread run meanwhile.
-    """
-
-    def __init__(self) -> None:
-        self._views = 0
-        self._was_enabled = False
-
-    @contextmanager
-    def while_it_runs(self) -> Generator[None]:
-        if not self._views:
-            self._was_enabled = gc.isenabled()
-            gc.disable()
-        self._views += 1
-        try:
-            yield
-        finally:
-            self._views -= 1
-            if not self._views and self._was_enabled:
-                gc.enable()
-
-
-_NO_COLLECTION = _NoCollection()
+    return await anyio.to_thread.run_sync(lambda: view(_indexed(present)))
 
 
 async def in_slices(items: Iterable[T]) -> AsyncGenerator[T]:

@@ -227,6 +227,20 @@ async def test_a_path_is_a_prompt_and_no_command(harness: Harness, editor: Edito
     assert harness.model.requests[-1].mentions("/etc/hosts is a file")
 
 
+@pytest.mark.each_case(reason="each is another mistake")
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [("/claer 3", "/clear"), ("/nonsense", "There is no /nonsense"), ("/clear abc", "Usage")],
+)
+async def test_a_mistyped_command_is_refused_and_not_sent(
+    harness: Harness, editor: Editor, typed: str, says: str
+) -> None:
+    session_id = await editor.new_session(harness)
+    assert (await editor.prompt(session_id, typed))["stopReason"] == "end_turn"
+    assert says in editor.said()
+    assert harness.model.requests == []
+
+
 async def test_the_status_tells_model_folder_mode_and_context(
     harness: Harness, editor: Editor
 ) -> None:

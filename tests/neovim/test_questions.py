@@ -70,3 +70,15 @@ async def test_a_window_that_opens_later_shows_the_whole_change_and_can_decline_
             await other.shows("declined")
             await chat.editor.shows("declined")
         assert not made.exists()
+
+
+async def test_a_question_that_ends_with_its_turn_is_not_said_to_be_answered_elsewhere() -> None:
+    async with opened_chat(ASKING) as chat:
+        editor = chat.editor
+        chat.house.script.then(run(TOUCH), say("not then"))
+        await chat.type("Make it.")
+        await editor.history_has("The agent asks to run a command")
+        await editor.command("Trimpoint interrupt")
+        shown = await editor.history_has("■ The turn was interrupted.")
+        assert "elsewhere" not in shown
+        assert "elsewhere" not in await editor.messages()

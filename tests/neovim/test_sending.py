@@ -19,6 +19,7 @@ return table.concat(vim.api.nvim_buf_get_lines(chat.prompt, 0, -1, false), "\\n"
 """
 THREAD = "require('trimpoint.ui.chat').last_used().talk.thread"
 ONE_WAITS = f"#{THREAD}.queue == 1"
+KEPT = f"(require('trimpoint.client.kept').read({THREAD}.id) or {{}})"
 DRAFTS = "state/nvim/trimpoint/drafts"
 
 
@@ -151,6 +152,30 @@ async def test_a_draft_survives_the_end_of_the_editor_and_the_daemon() -> None:
             await editor.history_has("second answer")
             await prompt_is(chat, "")
             assert list((house.folder / DRAFTS).iterdir()) == []
+
+
+async def test_what_was_told_and_not_read_survives_a_crash_of_the_editor() -> None:
+    release = anyio.Event()
+    async with opened_stage() as house:
+        configure(house)
+        environment = house.with_program_on_path() | {"XDG_STATE_HOME": str(house.folder / "state")}
+        async with house.daemon_alone():
+            async with opened_editor(environment, house.worktree) as editor:
+                chat = Chat(house, editor)
+                await editor.command("Trimpoint chat")
+                await editor.until(OPENED)
+                house.script.then(held(say("first answer"), release), say("second answer"))
+                await chat.type("One?")
+                await editor.shows("<CR> steers")
+                await chat.type("No, two!", "<CR>")
+                await prompt_is(chat, "")
+                await editor.until(f"vim.tbl_get({KEPT}, 'sending', 1, 'text') == 'No, two!'")
+            release.set()
+            async with opened_editor(environment, house.worktree) as editor:
+                chat = Chat(house, editor)
+                await editor.command("Trimpoint chat")
+                await editor.until(OPENED)
+                await prompt_is(chat, "No, two!")
 
 
 async def test_what_is_typed_without_a_daemon_is_sent_when_it_is_back() -> None:

@@ -75,3 +75,7 @@ thread.turns.c = nil
 thread.entries[4].trimmed = true
 thread.revision = thread.revision + 1
 assert(builder:build(scene)[5].trimmed and not first[5].trimmed, "what changed is made anew")
+
+local long = { kind = "activity", activity = "commandExecution", turnId = "b", id = "8", title = "x", detail = { command = "/bin/bash -lc 'one\ntwo\nthree'", aggregatedOutput = "out\n" } }
+assert(vim.deep_equal(rows.activity(long, false).lines, { "$ one … (3 lines)", "  │ one", "  │ two", "  │ three", "  │ out" }), vim.inspect(rows.activity(long, false).lines))
+assert(rows.end_words({ status = "failed", error = '{"error":{"message":"no money"}}' }) == "✗ The turn failed: no money")

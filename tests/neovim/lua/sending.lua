@@ -93,4 +93,5 @@ answer = lost
 type_and_send("eight\nnine", "queue")
 require("trimpoint.ui.sending").keep(chat)
 local kept = require("trimpoint.client.kept").read("t")
-assert(kept.text == "eight\nnine" and kept.sending[1].text == "eight\nnine")
+assert(kept.text == "eight\nnine" and kept.sending[2].text == "eight\nnine", vim.inspect(kept))
+assert(kept.sending[1].text == "seven", "what the agent has not read is kept with it")

@@ -27,3 +27,10 @@ assert(utf8.repaired("\xed\xa0\x80") == R .. R .. R, "a surrogate")
 assert(utf8.repaired("\xc0\xaf") == R .. R, "an overlong form")
 assert(utf8.repaired("\xf4\x90\x80\x80") == R .. R .. R .. R, "beyond Unicode")
 assert(utf8.repaired("ok é 日 \240\159\145\169") == "ok é 日 \240\159\145\169")
+
+assert(text.words_of_error("no model") == "no model")
+assert(text.words_of_error('400: {"error":{"message":"too large"}}') == "400: too large")
+assert(text.words_of_error('{"message":"no\\nmore"}') == "no\nmore" and text.words_of_error('{"error":"no"}') == "no")
+for _, odd in ipairs({ '{"error":{}}', "{", "{}", '{"error":[1]}', '{"message":1}', "}{" }) do
+  assert(text.words_of_error(odd) == odd, odd)
+end

@@ -68,6 +68,8 @@ class ChatState:
         self.turn_id: str | None = None
         self.is_stopping = False
         """Whether the turn that is about to begin was interrupted already."""
+        self.ends_questions = False
+        """Whether the turn was interrupted here, so that its questions end unanswered."""
         self.has_begun = False
         """Whether the thread has just begun here, so that what is typed meanwhile belongs to it."""
         self.sequence: int | None = None
@@ -194,6 +196,7 @@ class ChatState:
     def ask(self, question: Question) -> None:
         """Adds a question. A question with a known id replaces the earlier one."""
         self.withdraw(question.id)
+        self.ends_questions = False
         self.questions = [*self.questions, question]
 
     def withdraw(self, question_id: Any) -> bool:

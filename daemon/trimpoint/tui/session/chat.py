@@ -229,6 +229,7 @@ class Chat:
         return True
 
     async def _interrupt_turn(self, client: Client, turn_id: str) -> None:
+        self.state.ends_questions = True
         try:
             await client.request(
                 "turn/interrupt", {"threadId": self.state.thread_id, "turnId": turn_id}

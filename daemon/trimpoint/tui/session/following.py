@@ -206,7 +206,8 @@ class Following:
                 state.notify(Tone.PROBLEM, str(message.params.get("message") or ""))
             case "serverRequest/resolved":
                 request_id = message.params.get("requestId")
-                if self._asked.pop(request_id, None) is not None and state.withdraw(request_id):
+                was_open = self._asked.pop(request_id, None) is not None
+                if was_open and state.withdraw(request_id) and not state.ends_questions:
                     state.notify(
                         Tone.NEUTRAL, "The question was answered elsewhere.", is_brief=True
                     )

@@ -65,8 +65,10 @@ function M.send(talk, sent)
       input = input,
       clientUserMessageId = sent.id,
     }
-    local told = { turn = turn_id, text = sent.words }
-    talk.told = talk.told or {}
+    local told = { id = sent.id, turn = turn_id, text = sent.words }
+    talk.told = vim.tbl_filter(function(one)
+      return one.id ~= sent.id
+    end, talk.told or {})
     table.insert(talk.told, told)
     refusal = select(2, session.request("turn/steer", params))
     local place = index_of(talk.told, told)

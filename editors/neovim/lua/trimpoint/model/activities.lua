@@ -31,13 +31,22 @@ function M.typed(command)
 end
 
 ---@param entry table
+---@return string[] as it was typed
+local function command_lines(entry)
+  local command = text.string(text.object(entry.detail).command)
+  return text.lines(M.typed(command ~= "" and command or text.string(entry.title)))
+end
+
+---@param entry table
 ---@return string
 local function title_of(entry)
   local title, detail = text.string(entry.title), text.object(entry.detail)
   if entry.activity == "contextCompaction" then
     return title ~= "" and text.one_line(title, 200) or "The context is being compacted"
   elseif entry.activity == "commandExecution" then
-    return (text.printable(M.typed(title)):gsub("%s*\n%s*", " ⏎ "))
+    local lines = command_lines(entry)
+    local more = #lines > 1 and (" … (%s)"):format(text.counted(#lines, "line")) or ""
+    return lines[1] .. more
   elseif entry.activity == "fileChange" and #text.list(detail.changes) > 0 then
     local paths = vim.tbl_map(function(change)
       return vim.fn.fnamemodify(text.one_line(text.object(change).path or "?", 300), ":~:.")
@@ -92,8 +101,9 @@ end
 local function body_of(entry)
   local detail = text.object(entry.detail)
   if entry.activity == "commandExecution" then
-    local output = text.string(detail.aggregatedOutput)
-    return output ~= "" and text.lines(output) or {}
+    local output, lines = text.string(detail.aggregatedOutput), command_lines(entry)
+    local body = #lines > 1 and lines or {}
+    return output ~= "" and vim.list_extend(body, text.lines(output)) or body
   elseif entry.activity == "fileChange" then
     return M.diff_lines(detail)
   elseif entry.activity == "mcpToolCall" or entry.activity == "dynamicToolCall" then

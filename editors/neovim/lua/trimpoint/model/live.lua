@@ -176,7 +176,7 @@ local NOTES = {
   ["turn/completed"] = end_turn,
   ["error"] = function(live, params)
     local said = text.string(text.object(params.error).message)
-    said = said ~= "" and said or "The model did not answer"
+    said = said ~= "" and text.words_of_error(said) or "The model did not answer"
     live.notice = params.willRetry and said .. "; trying again …" or ""
   end,
 }

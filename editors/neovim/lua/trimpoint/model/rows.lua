@@ -169,7 +169,8 @@ function M.end_words(turn)
   if turn.status == "interrupted" then
     return "■ The turn was interrupted."
   end
-  return "✗ The turn failed" .. (turn.error and ": " .. text.one_line(turn.error, 500) or ".")
+  local why = turn.error and ": " .. text.one_line(text.words_of_error(turn.error), 500)
+  return "✗ The turn failed" .. (why or ".")
 end
 
 ---@param words string

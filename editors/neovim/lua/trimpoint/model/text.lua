@@ -173,6 +173,23 @@ function M.json(value)
   return is_json and encoded or "(no JSON)"
 end
 
+--- Returns what an error says to a person: Codex passes on the JSON that a provider answered with.
+--- A message without such JSON is returned as it is.
+---@param message string
+---@return string
+function M.words_of_error(message)
+  local before, encoded = message:match("^(.-)(%b{})")
+  local is_json, answer = pcall(vim.json.decode, encoded or "")
+  if not is_json or type(answer) ~= "table" then
+    return message
+  end
+  local inner = answer.error
+  local said = type(inner) == "string" and inner or M.object(inner).message or answer.message
+  said = vim.trim(M.string(said))
+  before = vim.trim(before):gsub("[:,]+$", "")
+  return said == "" and message or before == "" and said or ("%s: %s"):format(before, said)
+end
+
 --- Returns a count with its noun.
 ---@param count integer
 ---@param noun string

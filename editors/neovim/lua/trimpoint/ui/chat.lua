@@ -27,6 +27,7 @@ local FRAME_MS = 33
 ---@field known_ids table<string, string> ids of texts that may have been sent
 ---@field pump? thread the task that sends
 ---@field is_keeping boolean
+---@field is_stopping? boolean whether the turn was interrupted here, which ends its questions
 ---@field kept_as? string
 ---@field on_begun? fun() called once the daemon carries out a command
 ---@field builder trimpoint.Builder
@@ -52,6 +53,9 @@ local function new(thread_id, cwd)
   self.talk = conversation.open(thread_id, cwd, config.get().page, {
     on_change = function()
       self:draw_soon()
+      if #(self.talk.told or {}) > 0 then
+        sending.keep_soon(self) -- The agent may have read it.
+      end
     end,
     on_begun = function()
       if self.on_begun then
@@ -61,9 +65,14 @@ local function new(thread_id, cwd)
     on_ready = function()
       self:go_on_sending()
     end,
-    on_question = questions.on_question,
+    on_question = function(question)
+      self.is_stopping = false
+      questions.on_question(question)
+    end,
     on_resolved = function()
-      say.in_chat(self, "The question was answered elsewhere.", "info")
+      if not self.is_stopping then -- Else it ended with the turn.
+        say.in_chat(self, "The question was answered elsewhere.", "info")
+      end
     end,
     on_warning = function(message)
       say.in_chat(self, message, "warning")

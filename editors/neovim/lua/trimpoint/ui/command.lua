@@ -194,6 +194,7 @@ local function run_interrupt()
   if not chat then
     return
   end
+  chat.is_stopping = true
   local was_running, refusal = interrupt.thread(chat.talk.thread)
   if refusal then
     say.refusal(refusal, chat)

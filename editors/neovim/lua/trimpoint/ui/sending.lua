@@ -20,6 +20,29 @@ local function name_of(chat)
   return chat.talk.id or "new in " .. chat.talk.cwd
 end
 
+---@param entries table[] of the thread
+---@param told {turn: string, text: string}
+---@return boolean
+local function is_read(entries, told)
+  for _, entry in ipairs(entries) do
+    local is_prompt = entry.role == "user" and entry.turnId == told.turn
+    if is_prompt and vim.trim(entry.text) == vim.trim(told.text) then
+      return true
+    end
+  end
+  return false
+end
+
+--- Returns what was put into the turn that runs and the agent has not read.
+---@param chat trimpoint.Chat
+---@return table[]
+local function unread(chat)
+  local entries = chat.talk.thread and chat.talk.thread.entries or {}
+  return vim.tbl_filter(function(told)
+    return not is_read(entries, told)
+  end, chat.talk.told or {})
+end
+
 --- Keeps the draft of a chat on disk.
 ---@param chat trimpoint.Chat
 function M.keep(chat)
@@ -31,14 +54,16 @@ function M.keep(chat)
     kept.write(chat.kept_as, { text = "", sending = {} })
   end
   chat.kept_as = name
-  local problem = kept.write(name, { text = prompt.text(chat.prompt), sending = chat.sending })
+  local sending = vim.list_extend(unread(chat), chat.sending)
+  local problem = kept.write(name, { text = prompt.text(chat.prompt), sending = sending })
   if problem then
     vim.notify_once("trimpoint: what you type is not kept: " .. problem, vim.log.levels.WARN)
   end
 end
 
+--- Keeps it in a moment, once for all that changes until then.
 ---@param chat trimpoint.Chat
-local function keep_soon(chat)
+function M.keep_soon(chat)
   if not chat.is_keeping then
     chat.is_keeping = true
     vim.defer_fn(function()
@@ -63,7 +88,7 @@ function M.watch(chat)
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
     buffer = chat.prompt,
     callback = function()
-      keep_soon(chat)
+      M.keep_soon(chat)
     end,
   })
   vim.api.nvim_create_autocmd("VimLeavePre", {
@@ -155,29 +180,13 @@ local function send(chat, sent)
   return true
 end
 
----@param entries table[] of the thread
----@param told {turn: string, text: string}
----@return boolean
-local function is_read(entries, told)
-  for _, entry in ipairs(entries) do
-    local is_prompt = entry.role == "user" and entry.turnId == told.turn
-    if is_prompt and vim.trim(entry.text) == vim.trim(told.text) then
-      return true
-    end
-  end
-  return false
-end
-
 --- Puts what the agent was told in a turn, and has not read when it ends, back into the prompt.
 ---@param chat trimpoint.Chat
 function M.take_back_unread(chat)
-  local told = chat.talk.told or {}
-  local entries = chat.talk.thread and chat.talk.thread.entries or {}
+  local left = unread(chat)
   chat.talk.told = {}
-  for index = #told, 1, -1 do
-    if not is_read(entries, told[index]) then
-      prompt.put_before(chat.prompt, told[index].text)
-    end
+  for index = #left, 1, -1 do
+    prompt.put_before(chat.prompt, left[index].text)
   end
   M.keep(chat)
 end

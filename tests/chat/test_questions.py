@@ -1,6 +1,6 @@
 """Codex's requests are shown as cards, and the answers reach Codex."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from trimpoint.tui.model.filling import Filling
@@ -17,6 +17,10 @@ from trimpoint.tui.model.questions import (
     value_of,
 )
 from trimpoint.tui.model.reading import Reading, Window
+from trimpoint.tui.model.state import ChatState
+from trimpoint.tui.session.changes import Changes
+from trimpoint.tui.session.following import Following
+from trimpoint_protocol.client.messages import Notification, ServerRequest
 
 AMEND = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["ls", '"x"']}}
 NETWORK = {
@@ -256,3 +260,16 @@ def test_other_questions_are_left_to_other_clients() -> None:
 )
 def test_only_what_a_field_takes_is_a_value(field: Field, text: str, value: object) -> None:
     assert value_of(field, text) == value
+
+
+def test_a_question_that_ends_with_its_turn_is_not_said_to_be_answered_elsewhere() -> None:
+    for is_own in (True, False):
+        state, nothing = ChatState("/work", "t"), cast("Any", None)
+        following = Following(nothing, nothing, state, Changes())
+        params = b'{"threadId":"t","command":"ls"}'
+        following.take(ServerRequest(COMMAND, params, 1, nothing))
+        assert state.question is not None
+        state.ends_questions = is_own
+        following.take(Notification("serverRequest/resolved", b'{"threadId":"t","requestId":1}'))
+        assert state.question is None
+        assert (state.notice is None) == is_own

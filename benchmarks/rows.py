@@ -14,6 +14,7 @@ from benchmarks.budgets import (
     growth,
     journal,
     latency,
+    masking,
     memory,
     page,
     real_sessions,
@@ -63,6 +64,11 @@ ROWS = (
         clear.run_against_script,
     ),
     Row("long-clear", "/clear 3 on a long thread, against a short one", clear.run_on_long_thread),
+    Row(
+        "mask",
+        "Masking 1,000 outputs, against a bare script that asks Codex the same",
+        masking.run,
+    ),
     Row(
         "autopilot",
         "Deciding after each turn whether old output is masked or the context compacted",

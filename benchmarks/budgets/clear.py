@@ -14,7 +14,7 @@ from benchmarks.daemons import RealCodex, real_codex
 from benchmarks.measures import Figure, Outcome, Verdict, at_most
 from benchmarks.stage import Bench
 from benchmarks.threads import Grown, grow
-from benchmarks.wire import JsonRpcClient, Refused
+from benchmarks.wire import JsonRpcClient, Message, Refused
 
 KEPT = 3
 SHORT, LONG, LONG_QUICK = 100, 100_000, 10_000
@@ -42,7 +42,7 @@ def run_against_script(stage: Bench) -> Outcome:
             client.turn(ours, "hello")
             ours_ms.append(_clear(client, ours))
             bare.turn(theirs, "hello")
-            taken_ms, theirs = _bare_clear(bare, theirs, room)
+            taken_ms, theirs = bare_replacement(bare, theirs, room, _hellos())
             bare_ms.append(taken_ms)
     figures = [
         Figure("/clear 3", "ms", ours_ms),
@@ -134,14 +134,20 @@ def _clear(client: JsonRpcClient, thread_id: str) -> float:
     return taken_ms
 
 
-def _bare_clear(bare: JsonRpcClient, thread_id: str, cwd: Path) -> tuple[float, str]:
-    """Sends Codex the requests of a `/clear` in the required order; returns the time in seconds,
-    and the new thread.
-    """
-    items = [
+def _hellos() -> list[Message]:
+    """Returns the items of the turns that are kept."""
+    return [
         {"type": "message", "role": role, "content": [{"type": part, "text": "hello"}]}
         for role, part in (("user", "input_text"), ("assistant", "output_text"))
     ] * KEPT
+
+
+def bare_replacement(
+    bare: JsonRpcClient, thread_id: str, cwd: Path, items: list[Message]
+) -> tuple[float, str]:
+    """Sends Codex the requests that put a thread with other items in the place of one, in the
+    required order; returns the time in milliseconds, and the new thread.
+    """
     began = time.perf_counter()
     _softly(bare, "thread/backgroundTerminals/list", threadId=thread_id)
     started = bare.request(

@@ -60,6 +60,38 @@ async def test_a_revert_loads_no_archived_thread() -> None:
         assert writer.state.session_stopped
 
 
+async def test_a_thread_that_is_archived_while_requests_wait_for_it_is_archived_in_codex() -> None:
+    async with opened_stage() as stage:
+        writer = await stage.thread("T1")
+        asked, may_answer = anyio.Event(), anyio.Event()
+
+        async def resume(params: dict[str, Any]) -> Any:
+            asked.set()
+            await may_answer.wait()
+            return stage.codex.answer("thread/resume", params)
+
+        async def listed(_: dict[str, Any]) -> Any:
+            return {"data": [{"id": "T1", "status": "completed"}]}
+
+        async def ask(method: str, **params: Any) -> None:
+            with pytest.raises(CommandRefused):
+                await stage.ask(method, **params)
+
+        stage.operations.threads.forget(THREAD)
+        stage.codex.answers |= {"thread/resume": resume, "thread/turns/list": listed}
+        async with anyio.create_task_group() as asking:
+            asking.start_soon(partial(ask, "thread/resume"))
+            await asked.wait()
+            asking.start_soon(partial(ask, "thread/revert", beforeTurnId="T1"))
+            archive = ArchiveThread(command_id="a", thread_id=THREAD)
+            await stage.operations.sessions.dispatch(archive)
+            may_answer.set()
+        await stage.codex.until(lambda: "thread/archive" in stage.codex.answered)
+        await writer.flush()
+        assert writer.state.session_stopped
+        assert stage.codex.count("thread/revert") == 0
+
+
 async def test_a_queue_whose_thread_is_archived_keeps_no_request_waiting() -> None:
     async with opened_stage() as stage:
         writer = await stage.thread("T1")

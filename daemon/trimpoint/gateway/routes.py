@@ -157,7 +157,7 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
         **CheckpointMethods(registry, identity, captures.rules).table,
         **CheckpointStorage(registry).table,
         **AgentSessionMethods(
-            places_of(link.profile), registry, Imports(registry, threads), sessions
+            places_of(link.profile), registry, Imports(registry, threads, sessions), sessions
         ).table,
         **HistoryMethods(registry, history).table,
         **FleetMethods(daemon.fleet).table,

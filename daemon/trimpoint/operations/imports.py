@@ -12,6 +12,7 @@ from trimpoint_protocol.lenient import as_dict
 from trimpoint.codex.history.rollout import TurnItems
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
+from trimpoint.operations.fillings import end_filling
 from trimpoint.operations.history.adoption import turn_facts
 from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,
@@ -19,6 +20,7 @@ from trimpoint.operations.provider.provider_threads import (
 )
 from trimpoint.operations.provider.settings import initial_settings
 from trimpoint.operations.routing.routes import Route, ThreadRole
+from trimpoint.operations.sessions import Sessions
 from trimpoint.operations.thread_starts import model_in_answer
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
@@ -34,7 +36,10 @@ class ImportedTurn(NamedTuple):
 class Imports:
     """Begins threads from the turns of other programs."""
 
-    def __init__(self, registry: ThreadRegistry, threads: ProviderThreads) -> None:
+    def __init__(
+        self, registry: ThreadRegistry, threads: ProviderThreads, sessions: Sessions
+    ) -> None:
+        self._sessions = sessions
         self._registry = registry
         self._threads = threads
 
@@ -49,13 +54,14 @@ class Imports:
             raw = await self._threads.start(params)
             thread = thread_in(raw)
             thread_id = str(thread["id"])
-            await self._threads.inject(thread_id, [item for turn in turns for item in turn.items])
             model = model_in_answer(raw)
             settings = initial_settings(params, str(params["cwd"]), model, agent_tools=False)
-            writer = await self._registry.create(_creation(thread, params, settings, facts))
-            self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, 1))
-            writer.record_facts(*facts)
-            await writer.flush()
+            items = [item for turn in turns for item in turn.items]
+            with self._sessions.filling(thread_id):
+                writer = await self._registry.create(_creation(thread, params, settings, facts))
+                self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, 1))
+                await self._threads.inject(thread_id, items)
+                await end_filling(writer, *facts)
             self._threads.router.release(thread_id)
         return thread_id
 
@@ -75,6 +81,7 @@ def _creation(
         worktree_id=str(params["cwd"]),
         branch_name=as_dict(thread.get("gitInfo")).get("branch"),
         inherited_turn_ids=turn_ids,
+        to_be_filled=True,
     )
 
 

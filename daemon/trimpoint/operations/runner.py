@@ -21,12 +21,13 @@ from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.codex.appserver.versions import lacking, missing_method
 from trimpoint.core.context.generations import bootstrap_items, rebuilt_generation
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.operations import DELETE, Phase
+from trimpoint.core.model.operations import DELETE, FILL, Phase
 from trimpoint.core.model.state import Generation, Operation
 from trimpoint.operations.compaction.compaction import CompactionFailed
 from trimpoint.operations.compaction.compaction_steps import CompactionSteps
 from trimpoint.operations.compaction.overflow_recovery import OverflowRecovery
 from trimpoint.operations.deletions import Deletions
+from trimpoint.operations.fillings import Fillings
 from trimpoint.operations.messages import failure_message, ready_message
 from trimpoint.operations.phases import (
     complete_context,
@@ -84,6 +85,7 @@ class OperationRunner:
         self._threads = threads
         self._reverts = RevertSteps(threads, worktrees)
         self.deletions = Deletions(threads)
+        self.fillings = Fillings(self.schedule)
         self.uses = SessionUses()
         self.compactions = CompactionSteps(threads, self.uses, compaction_deadline_s)
         self.recovery = OverflowRecovery(threads, self.uses, compaction_deadline_s)
@@ -105,7 +107,7 @@ class OperationRunner:
 
     def schedule(self, thread_id: str) -> None:
         """Starts a task for the thread's open operation, unless one is running."""
-        if thread_id not in self._running:
+        if thread_id not in self._running and thread_id not in self.fillings:
             self._running.add(thread_id)
             spawn(self._tasks, self._run, thread_id)
 
@@ -249,7 +251,7 @@ class OperationRunner:
         match operation.phase:
             case _ if operation.kind == "overflow":
                 await self.recovery.step(writer, operation)
-            case _ if operation.kind == DELETE:
+            case _ if operation.kind in (DELETE, FILL):
                 await self.deletions.step(writer, operation)
             case _ if operation.reverting is not None:
                 await self._reverts.step(writer, operation, operation.reverting)

@@ -114,7 +114,8 @@ class SessionReactions:
         try:
             for pause_s in chain(RETRY_PAUSES_S, repeat(RETRY_PAUSES_S[-1])):
                 try:
-                    return await self._release_once(writer)
+                    if await self._release_once(writer):
+                        return
                 except ProviderFailure as error:
                     if not writer.state.archived:
                         raise
@@ -123,20 +124,23 @@ class SessionReactions:
         finally:
             self._releasing.discard(writer.thread_id)
 
-    async def _release_once(self, writer: ThreadWriter) -> None:
+    async def _release_once(self, writer: ThreadWriter) -> bool:
+        """Returns whether nothing is left to do."""
         retained = ""
         async with self._runner.lock(writer.thread_id):
             generation = writer.state.generation
             if busy(writer.state) is not None or (
                 writer.state.session_stopped and not writer.state.archived
             ):
-                return  # a prompt that arrived meanwhile keeps the session
+                # A prompt that arrived meanwhile keeps the session, unless it is archived.
+                return not writer.state.archived
             if writer.state.archived:
                 retained = await self._threads.detach(writer, generation)
                 await self._threads.archive(writer, generation)
             elif generation.provider_thread_id is not None:
                 await self._threads.release(generation.provider_thread_id)
             writer.record_facts(ev.SessionStopped(generation.number, retained))
+        return True
 
     async def _unarchive(self, writer: ThreadWriter) -> None:
         async with self._runner.lock(writer.thread_id):  # after an archiving that is under way

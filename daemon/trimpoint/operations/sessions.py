@@ -81,6 +81,7 @@ class Sessions:
         self._runner = runner
         self._wait_s = wait_s
         self._reactions = reactions
+        self.filling = runner.fillings.filling
         self._auto = AutoCompaction(registry, threads.link, tasks)
 
     @property
@@ -108,6 +109,8 @@ class Sessions:
         writer = await self._registry.thread(thread_id)
         while True:
             await self._runner.operation_ended(writer, self._wait_s)
+            if writer.state.archived and (refusal := when_idle(writer.state, "open")) is not None:
+                raise CommandRefused(*refusal)  # it may have been archived while this waited
             generation = writer.state.generation
             if (
                 generation.provider_thread_id is not None
@@ -115,8 +118,6 @@ class Sessions:
                 and not _must_reload(writer, asked)
             ):
                 return ReadySession(writer, generation.provider_thread_id)
-            if writer.state.archived and (refusal := when_idle(writer.state, "open")) is not None:
-                raise CommandRefused(*refusal)  # it may have been archived while this waited
             if not await self._resume_in_place(writer, asked):
                 if asked is not None and asked.overrides:
                     settings = overridden_settings(writer.state.settings, asked.params)
@@ -269,6 +270,8 @@ class Sessions:
         """
         async with self._runner.lock(writer.thread_id):
             generation = writer.state.generation
+            if writer.state.archived:
+                return True  # while this waited: its session is being stopped
             if not generation.ready or writer.state.open_operation is not None:
                 return False
             if (

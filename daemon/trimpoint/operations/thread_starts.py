@@ -15,6 +15,7 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
+from trimpoint.operations.fillings import end_filling
 from trimpoint.operations.history.adoption import (
     OpenedThread,
     imported_turns,
@@ -93,8 +94,10 @@ async def adopt_thread(
     origin: str,
     parent: ThreadState | None = None,
     launch: bytes = b"",
+    items: list[bytes] | None = None,
 ) -> None:
     """Records a thread that Codex has resumed or forked for a client, together with its turns.
+    With `items`, the thread is empty in Codex and is given these as its context.
 
     `opened` is Codex's answer. `parent` is the thread of ours that it was forked from; the fork
     inherits the parent's earlier generations and launch request. Without a parent, the launch
@@ -131,13 +134,18 @@ async def adopt_thread(
         inherited_turn_ids=(*unknown_to_provider,),
         parent_thread_id=parent_id,
         launch=launch if parent is None else parent.launch,
+        to_be_filled=items is not None,
         **({} if parent is None else _measured_in(parent, settings)),
     )
     writer = await registry.create(creation)
+    if items is not None:
+        await threads.inject(thread_id, items)
     if not writer.state.turns:
         await _record(
             writer, await anyio.to_thread.run_sync(_history, opened, inherited, parent, params)
         )
+    if items is not None:
+        await end_filling(writer)
     threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number))
 
 

@@ -41,6 +41,22 @@ def test_a_thread_with_a_history_of_its_own_is_kept_by_the_provider(
     assert thread.state.generation.bootstrap == "provider"
 
 
+def test_a_thread_that_is_to_be_filled_is_busy_until_it_is() -> None:
+    command = msgspec.structs.replace(create("imported", "codex-thread-1"), to_be_filled=True)
+    accepted = (
+        given()
+        .when(command)
+        .then(
+            ev.ThreadCreated(THREAD, "/work", "imported", SETTINGS),
+            ev.GenerationOpened(1, "start", "provider"),
+            ev.ProviderThreadBound(1, "codex-thread-1", "/rollout", raw_events=True),
+            ev.SessionReady(1),
+            ev.OperationStarted("id-0", "fill"),
+        )
+    )
+    assert accepted.operation_id == "id-0"
+
+
 def test_a_new_thread_has_an_operation_open_its_session() -> None:
     accepted = (
         given()

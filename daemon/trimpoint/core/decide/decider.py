@@ -40,7 +40,7 @@ from trimpoint.core.model.decision import (
     operation_under_way,
     when_idle,
 )
-from trimpoint.core.model.operations import DELETE, Phase, may_follow
+from trimpoint.core.model.operations import DELETE, FILL, Phase, may_follow
 from trimpoint.core.model.state import ThreadState
 
 AnyCommand = wire.AnyClientCommand | internal.InternalCommand
@@ -168,7 +168,10 @@ def _create(state: ThreadState, command: internal.CreateThread, stamp: Stamp) ->
     bound = ev.ProviderThreadBound(
         1, command.provider_thread_id, command.rollout_path, command.raw_events
     )
-    return Accepted((created, opened, bound, ev.SessionReady(1)))
+    made = (created, opened, bound, ev.SessionReady(1))
+    if command.to_be_filled:
+        return Accepted((*made, ev.OperationStarted(stamp.id, FILL)), stamp.id)
+    return Accepted(made)
 
 
 def _generation_with_pins(pinned: tuple[ev.AnyEvent, ...], reason: str) -> ev.GenerationOpened:

@@ -16,7 +16,8 @@ class CreateThread(msgspec.Struct, frozen=True):
     `provider_thread_id` names a provider thread that already exists (start, adoption, fork) and
     holds the context; without it, an operation starts one. `inherited_turn_ids` are the turns that
     the new ledger receives and that Codex does not know as turns. `pinned` are the events that pin
-    what the thread begins with (`core/context/carried_turns.carried_pins_of`).
+    what the thread begins with (`core/context/carried_turns.carried_pins_of`). With
+    `to_be_filled` the provider thread is empty yet, and an operation is open until it is filled.
     """
 
     thread_id: str
@@ -36,6 +37,7 @@ class CreateThread(msgspec.Struct, frozen=True):
     window_tokens: int | None = None
     launch: bytes = b""
     pinned: tuple[AnyEvent, ...] = ()
+    to_be_filled: bool = False
 
 
 class RecordFacts(msgspec.Struct, frozen=True):

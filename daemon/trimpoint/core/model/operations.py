@@ -24,6 +24,11 @@ class Phase(StrEnum):
 DELETE = "delete"
 """The kind of an operation that deletes what Codex has of a thread."""
 
+FILL = "fill"
+"""The kind of an operation that gives a new Codex thread its context. A daemon that finds one open
+deletes the thread: it may be filled in part, and nobody was told of it.
+"""
+
 SUCCESSORS: dict[Phase, frozenset[Phase]] = {
     Phase.REQUESTED: frozenset(
         {

@@ -26,7 +26,6 @@ from trimpoint.operations.history.adoption import as_it_is, as_it_was
 from trimpoint.operations.phases import complete_context
 from trimpoint.operations.provider.forking import FORKED_AT
 from trimpoint.operations.provider.given_again import params_of_fork
-from trimpoint.operations.provider.provider_threads import thread_in
 from trimpoint.operations.provider.settings import fork_as_start_params
 from trimpoint.operations.sessions import ReadySession
 from trimpoint.threads.off_loop import active_turns, off_loop
@@ -130,13 +129,11 @@ class Forks:
         asked = {**params, "threadId": state.id}
 
         async def opened() -> Raw:
-            raw = await self._threads.forking.start_in_place(state, asked)
-            await self._threads.inject(str(thread_in(raw)["id"]), items)
-            return raw
+            return await self._threads.forking.start_in_place(state, asked)
 
         settings = fork_as_start_params(state.settings, params, self._threads.link.version)
         settings["excludeTurns"] = params.get("excludeTurns")
-        await self._methods.adopt(client_request, settings, "forked", parent, opened)
+        await self._methods.adopt(client_request, settings, "forked", parent, opened, items)
 
     async def _forked(self, writer: ThreadWriter, params: dict[str, Any]) -> Forked:
         """Returns what a fork at the turn that the parameters name has, all as it is at one moment:

@@ -3,6 +3,7 @@
 """
 
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -159,11 +160,12 @@ class ThreadMethods:
         origin: str,
         parent: ThreadState | None = None,
         open_thread: Callable[[], Awaitable[Raw]] | None = None,
+        items: list[bytes] | None = None,
     ) -> None:
         """Opens a thread that is not in the registry, and records it unless it is ephemeral.
 
         `open_thread`, if given, opens the thread instead of the client's request, and returns the
-        response that Codex would have given.
+        response that Codex would have given; `items` are what the thread is given as its context.
         """
         trusted = await self._threads.trust.before({"cwd": parent and parent.cwd, **params})
         with self._threads.router.buffering():
@@ -178,10 +180,15 @@ class ThreadMethods:
             opened = await beside_the_loop(raw, opened_thread)
             if not (params.get("ephemeral") or opened.thread.get("ephemeral")):
                 launch = client_request.client.launch
+                filling = nullcontext() if items is None else self._sessions.filling(opened.id)
                 async with self._sessions.lock(opened.id):
-                    await adopt_thread(
-                        self._registry, self._threads, opened, params, origin, parent, launch
-                    )
+                    with filling:
+                        await adopt_thread(
+                            self._registry, self._threads, opened, params, origin, parent, launch,
+                            items,
+                        )  # fmt: skip
+            elif items is not None:
+                await self._threads.inject(opened.id, items)
             client_request.answer(await self._adopted_answer(raw, opened, params))
             self._subscriptions.join(client_request.client, opened.id, again=True)
             self._threads.router.release(opened.id)

@@ -118,8 +118,14 @@ def _unchecked(request: Any) -> Any:
     return request
 
 
+@cache
+def _decoder(params_type: type[Params]) -> msgspec.json.Decoder[Params]:
+    """Returns the decoder of a method's parameters, which the methods of each Codex share."""
+    return msgspec.json.Decoder(params_type)
+
+
 def _endpoint(params_type: type[Params], handler: Handler) -> Callable[..., Awaitable[Any]]:
-    decode = msgspec.json.Decoder(params_type).decode
+    decode = _decoder(params_type).decode
 
     async def endpoint(call: Call, params: Raw | None) -> Any:
         success = _jsonrpcserver().Success

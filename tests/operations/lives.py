@@ -24,6 +24,8 @@ class Life:
     def take(self, message: dict[str, Any]) -> None:
         method, params = message.get("method"), message.get("params") or {}
         turn_id = params.get("turnId") or (params.get("turn") or {}).get("id")
+        if method is not None and "id" in message:
+            self.questions.add(message["id"])
         if method in (None, "thread/tokenUsage/updated") or turn_id is None:
             if method == "serverRequest/resolved":
                 self.demand(params["requestId"] in self.questions, message)
@@ -50,8 +52,6 @@ class Life:
                 self.ended.append(turn_id)
             case _:
                 self.demand(turn_id in (self.running, *self.played), message)
-                if "id" in message:
-                    self.questions.add(message["id"])
 
     def demand(self, is_so: bool, message: dict[str, Any]) -> None:
         if not is_so:

@@ -1,6 +1,8 @@
-"""`python -m tests.simulation`: as many seeds as one has time for."""
+"""`python -m tests.simulation`: as many seeds as one has time for, on all cores."""
 
 import argparse
+import multiprocessing
+import os
 import time
 
 from tests.simulation.world import simulate
@@ -11,17 +13,38 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation")
     parser.add_argument("--seed", type=int, default=0, help="where to begin")
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
-    seed, until = arguments.seed, time.monotonic() + arguments.seconds
-    while time.monotonic() < until:
+    seed, workers = arguments.seed, arguments.workers
+    until = time.monotonic() + arguments.seconds
+    with multiprocessing.Pool(workers) as pool:
+        shares = [(seed + one, workers, until) for one in range(workers)]
+        counts = pool.starmap(_run, shares, chunksize=1)
+    failed = any(count is None for count in counts)
+    held = sum(count or 0 for count in counts)
+    print(f"{held} seeds from {seed}, {'not all' if failed else 'all'} held")
+    return int(failed)
+
+
+def _run(seed: int, step: int, until: float) -> int | None:
+    """Runs every so many seeds, and returns how many held, or None if one did not."""
+    count = 0
+    while not count or time.monotonic() < until:
         try:
             simulate(seed)
-        except BaseException:
-            print(f"seed {seed}; again: python -m tests.simulation --seed {seed} --seconds 0.1")
-            raise
-        seed += 1
-    print(f"{seed - arguments.seed} seeds from {arguments.seed}, all held")
-    return 0
+        except Exception as error:
+            print(f"seed {seed}: {_first(error)}")
+            print(f"again: python -m tests.simulation --seed {seed} --seconds 0 --workers 1")
+            return None
+        seed, count = seed + step, count + 1
+    return count
+
+
+def _first(error: BaseException) -> BaseException:
+    """Returns the first of the exceptions of tasks."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 if __name__ == "__main__":

@@ -23,8 +23,8 @@ from tests.threads.stage import THREAD
 WEIGHTS = {
     "prompt": 24, "clear": 10, "compact": 4, "undo": 3, "back": 3, "again": 3, "dispatch": 6,
     "name": 5, "inject": 4, "settings": 2, "interrupt": 4, "answer": 4, "queue": 10, "withdraw": 4,
-    "release": 2, "fork": 3, "revert": 4, "archive": 2, "delete": 1, "silence": 4, "codex": 6,
-    "disk": 6, "speed": 5, "daemon": 5, "shutdown": 2,
+    "release": 2, "fork": 3, "revert": 4, "resume": 3, "archive": 2, "unarchive": 2, "delete": 1,
+    "silence": 4, "codex": 6, "goal": 2, "disk": 6, "speed": 5, "daemon": 5, "shutdown": 2,
 }  # fmt: skip
 REFUSED = (ProviderFailure, ThreadError, Refusal, TimeoutError)
 
@@ -39,6 +39,8 @@ class Acts:
         self.queued: dict[str, str] = {}
         self.withdrawn: set[str] = set()
         self.acknowledged: set[str] = set()
+        # The turns that clients were told have begun.
+        self.begun: set[str] = set()
         self.sent_twice: set[str] = set()
         # Injected, but not acknowledged: only a file of Codex could tell whether it was.
         self.in_doubt: set[str] = set()
@@ -159,8 +161,13 @@ class Acts:
     def _revert(self) -> None:
         self._ask("thread/revert", beforeTurnId=self._some_turn())
 
+    def _resume(self) -> None:
+        self._ask("thread/resume")
+
     def _archive(self) -> None:
         self._ask("thread/archive")
+
+    def _unarchive(self) -> None:
         self._ask("thread/unarchive")
 
     def _delete(self) -> None:
@@ -176,6 +183,10 @@ class Acts:
     def _speed(self) -> None:
         self.disk.slowest_s = self.random.choice((0.0, 0.01, 1.0, 30.0))
         self.codex.slowest_s = self.random.choice((0.0, 0.1, 2.0))
+
+    def _goal(self) -> None:
+        """Has Codex begin a turn by itself when one has ended."""
+        self.codex.goals += 1
 
     def _text(self) -> str:
         return f"prompt {next(self._prompts)}"
@@ -209,7 +220,6 @@ class Acts:
     def _begin(self, what: str, act: Callable[[], Any]) -> None:
         async def acting() -> None:
             self.acting += 1
-            self.codex.forks_asked += what == "thread/fork"
             try:
                 await act()
             except REFUSED as error:
@@ -218,7 +228,6 @@ class Acts:
                 self.broken.append(f"{what}: {error!r}")
             finally:
                 self.acting -= 1
-                self.codex.forks_asked -= what == "thread/fork"
 
         self.stage.tasks.start_soon(acting)
 

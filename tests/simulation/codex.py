@@ -1,45 +1,40 @@
 """A Codex that runs turns by itself, takes its time, and can be killed between any two steps."""
 
-from collections.abc import Callable
 from random import Random
 from typing import Any
 
 import anyio
 import msgspec
 from msgspec import Raw
-from trimpoint.codex.appserver.errors import ProviderExited, ProviderTimeout
 from trimpoint.core.context.active_context import is_preamble
 from trimpoint.operations.routing.notification_router import NotificationRouter
 
-from tests.operations.stage import ScriptedCodex, refusal
+from tests.operations.stage import refusal
+from tests.simulation.link import SimulatedLink
 from tests.threads.stage import THREAD
 
 QUESTION = "item/fileChange/requestApproval"
-DEADLINE_S = 30.0
-NEVER_SILENT = ("turn/start", "turn/interrupt")
+# The prompts of turns that Codex begins by itself.
+BY_ITSELF = "prompt goal"
 SUMMARY = "gist"
+# The daemon does not wait that long for the end of a turn that was interrupted.
+LONGEST_STOP_S = 30.0
 CHANGES_NAME = "thread/name/updated"
 # What each of the texts that the model sees belongs to: a turn, or None for what was injected.
 Seen = tuple[str | None, str]
 
 
-class SimulatedCodex(ScriptedCodex):
+class SimulatedCodex(SimulatedLink):
     """`accepted` has the prompts that a turn was begun for, and `started` those that the model saw,
     as often as it did; a Codex that dies in between loses them. `contexts` has what the model of
-    each thread sees, `made` the method by which each thread was made. `on_step` is called between
-    any two steps of a request.
+    each thread sees, `made` the method by which each thread was made.
     """
 
     def __init__(self, random: Random) -> None:
-        super().__init__()
-        self.random = random
+        super().__init__(random)
         self.router: NotificationRouter
-        self.slowest_s = 0.1
         self.asks = 0.3
-        self.silent: list[bool] = []
-        self.is_daemons_end = False
-        self.forks_asked = 0
-        self.on_step: Callable[[], None] = lambda: None
+        self.goals = 0
         self.accepted: set[str] = set()
         self.started: list[str] = []
         self.contexts: dict[str, list[Seen]] = {THREAD: []}
@@ -50,50 +45,11 @@ class SimulatedCodex(ScriptedCodex):
         self.turns: dict[str, list[dict[str, Any]]] = {}
         self.running: dict[str, str] = {}
         self.announced: set[str] = set()
+        self.stopping: set[str] = set()
+        # The turns whose ends this daemon was told.
+        self.ended: set[str] = set()
         self.prompts: dict[str, dict[str, Any]] = {}
         self.open_questions: dict[int, str] = {}
-        self._handling: dict[str, anyio.Lock] = {}
-
-    async def request(
-        self, method: str, params: Any = None, *, deadline_s: float | None = None
-    ) -> Raw:
-        epoch = self.epoch
-        given = msgspec.json.decode(msgspec.json.encode(params or {}))
-        self.asked.append((method, given))
-        async with self.turns_of(str(given.get("threadId"))):
-            await self.pause()
-            self.refuse_if_killed(epoch)
-            acts = self.silent.pop() if self.silent and method not in NEVER_SILENT else None
-            if acts is False:
-                await self.never(method, deadline_s, epoch)
-            answer = Raw(msgspec.json.encode(self.answer(method, given)))
-            self.step()
-            if acts:
-                await self.never(method, deadline_s, epoch)
-        # What Codex says and answers goes through one pipe, so no answer is later than what
-        # follows from it.
-        self.refuse_if_killed(epoch)
-        return answer
-
-    def turns_of(self, provider_id: str) -> anyio.Lock:
-        """Returns the lock in whose order the requests about a thread are handled: as they came."""
-        return self._handling.setdefault(provider_id, anyio.Lock())
-
-    def step(self) -> None:
-        self.on_step()
-
-    async def never(self, method: str, deadline_s: float | None, epoch: int) -> None:
-        """Answers nothing until the deadline of the request is over."""
-        await anyio.sleep(deadline_s or DEADLINE_S)
-        self.refuse_if_killed(epoch)
-        raise ProviderTimeout(method, deadline_s or DEADLINE_S)
-
-    async def pause(self) -> None:
-        await anyio.sleep(self.random.choice((0.0, 0.001, self.random.random() * self.slowest_s)))
-
-    def refuse_if_killed(self, epoch: int) -> None:
-        if epoch != self.epoch or self.is_daemons_end:
-            raise ProviderExited("killed", "")
 
     def die(self) -> None:
         """Ends without a word, as when the daemon is killed with it."""
@@ -102,7 +58,7 @@ class SimulatedCodex(ScriptedCodex):
             self.stop(provider_id)
         self.loaded.clear()
         self.open_questions.clear()
-        self._handling.clear()
+        self.forget_requests()
 
     def kill(self) -> None:
         self.die()
@@ -112,7 +68,7 @@ class SimulatedCodex(ScriptedCodex):
         provider_id = str(params.get("threadId"))
         match method:
             case "thread/start":
-                return self.make("client's fork" if self.forks_asked else method, [])
+                return self.make(method, [])
             case "thread/fork":
                 self.require_kept(provider_id)
                 made = self.make(method, self.up_to(provider_id, params), provider_id)
@@ -148,7 +104,9 @@ class SimulatedCodex(ScriptedCodex):
                 turn_id = self.running.get(provider_id)
                 if turn_id != params.get("turnId") or turn_id not in self.announced:
                     raise refusal("no active turn to interrupt")
-                self.end(provider_id, "interrupted")
+                self.stopping.add(turn_id)
+                wait_s = self.random.choice((0.0, 0.0, self.random.random() * LONGEST_STOP_S))
+                self.tasks.start_soon(self.end_later, provider_id, turn_id, self.epoch, wait_s)
                 return {}
             case "thread/archive":
                 self.require_kept(provider_id)
@@ -247,7 +205,14 @@ class SimulatedCodex(ScriptedCodex):
         return turn_id
 
     def is_over(self, provider_id: str, turn_id: str, epoch: int) -> bool:
-        return epoch != self.epoch or self.running.get(provider_id) != turn_id
+        is_running = epoch == self.epoch and self.running.get(provider_id) == turn_id
+        return not is_running or turn_id in self.stopping
+
+    async def end_later(self, provider_id: str, turn_id: str, epoch: int, wait_s: float) -> None:
+        """Ends a turn that was interrupted, of which nothing is said meanwhile."""
+        await anyio.sleep(wait_s)
+        if epoch == self.epoch and self.running.get(provider_id) == turn_id:
+            self.end(provider_id, "interrupted")
 
     async def play(self, provider_id: str, turn_id: str, text: str, epoch: int) -> None:
         """Says what Codex says of a turn, and stops when the turn or Codex has ended."""
@@ -303,7 +268,9 @@ class SimulatedCodex(ScriptedCodex):
     def ask(self, provider_id: str, turn_id: str) -> None:
         number = next(self._numbers)
         self.open_questions[number] = provider_id
-        params = {"threadId": provider_id, "turnId": turn_id, "itemId": "i"}
+        # Those of some tools name no turn.
+        named = self.random.choice(({}, {"turnId": turn_id}))
+        params = {"threadId": provider_id, "itemId": "i", **named}
         self.router.on_server_request(
             Raw(b"%d" % number), QUESTION, Raw(msgspec.json.encode(params))
         )
@@ -329,7 +296,14 @@ class SimulatedCodex(ScriptedCodex):
         self.announce(provider_id, turn_id)
         self.say("thread/status/changed", provider_id, status={"type": "idle"})
         turn = {"id": turn_id, "status": status, "items": []}
+        for number, asked_by in list(self.open_questions.items()):
+            if asked_by == provider_id:
+                self.resolve(number)
         self.say("turn/completed", provider_id, turn=turn)
+        self.ended.add(turn_id)
+        if self.goals and provider_id in self.loaded and self.made[provider_id] != "thread/fork":
+            self.goals -= 1
+            self.begin_turn(provider_id, f"{BY_ITSELF} {turn_id}", None)
 
     def stop(self, provider_id: str, status: str = "interrupted") -> str:
         self.turns[provider_id][-1]["status"] = status
@@ -344,12 +318,13 @@ class SimulatedCodex(ScriptedCodex):
     def respond(self, request_id: Raw, result: Any) -> None:
         number = int(bytes(request_id))
         assert number in self.open_questions, f"{number} is answered twice, or was never asked"
-        provider_id = self.open_questions.pop(number)
+        self.tasks.start_soon(self.resolved, number, self.open_questions.pop(number))
 
-        async def resolved() -> None:
-            self.say("serverRequest/resolved", provider_id, requestId=number)
+    def resolve(self, number: int) -> None:
+        self.say("serverRequest/resolved", self.open_questions.pop(number), requestId=number)
 
-        self.tasks.start_soon(resolved)
+    async def resolved(self, number: int, provider_id: str) -> None:
+        self.say("serverRequest/resolved", provider_id, requestId=number)
 
     def respond_error(self, request_id: Raw, code: int, message: str) -> None:
         self.respond(request_id, None)

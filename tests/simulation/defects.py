@@ -11,11 +11,15 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Rejected
 from trimpoint.core.model.operations import Phase
+from trimpoint.gateway.commands import turn_starts
 from trimpoint.gateway.commands.turn_starts import TurnStarts
+from trimpoint.gateway.session.server_requests import PendingServerRequests
+from trimpoint.operations.deletions import Deletions
 from trimpoint.operations.phases import journal_phase_deferred
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.routing.ordered_sink import OrderedSink
 from trimpoint.operations.runner import OperationRunner
+from trimpoint.operations.session_reactions import SessionReactions
 from trimpoint.operations.sessions import ReadySession
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.ids import new_uuid7
@@ -134,16 +138,51 @@ def never_read_back(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ProviderThreads, "read_back_if_unanswered", read_back)
 
 
-# One of so many first seeds finds it. On the day that this was written, about a third of them did.
+def sent_to_the_next_codex(patch: pytest.MonkeyPatch) -> None:
+    """Sends a prompt although Codex has ended since it was recorded."""
+    patch.setattr(turn_starts, "_require_open", lambda writer, request_id: None)
+
+
+def questions_kept(patch: pytest.MonkeyPatch) -> None:
+    """Leaves the questions of a Codex open that has ended."""
+    patch.setattr(PendingServerRequests, "expire_all", lambda self, reason: None)
+
+
+def archived_once(patch: pytest.MonkeyPatch) -> None:
+    """Does not try again to archive a thread that Codex has not archived."""
+
+    async def release(self: SessionReactions, writer: ThreadWriter) -> None:
+        await self._release_once(writer)
+
+    patch.setattr(SessionReactions, "_release", release)
+
+
+def deleted_before_durable(patch: pytest.MonkeyPatch) -> None:
+    """Forgets which threads are being deleted: a deletion is not finished."""
+
+    async def step(self: Deletions, writer: ThreadWriter, operation: Any) -> None:
+        await self._delete(str(writer.state.generation.provider_thread_id))
+        gone = ev.ThreadArchived(), ev.SessionStopped(writer.state.generation.number)
+        writer.record_facts(*gone)
+        journal_phase_deferred(writer, operation, Phase.READY, "Deleted.")
+
+    patch.setattr(Deletions, "step", step)
+
+
+# One of so many first seeds finds it. On the day that this was written, less than half of them did.
 DEFECTS: dict[Plant, int] = {
-    unordered: 1_000,
+    unordered: 200,
     ends_forgotten: 100,
-    facts_forgotten: 300,
-    never_repeated: 600,
-    answered_before_durable: 200,
+    facts_forgotten: 400,
+    never_repeated: 5_000,
+    answered_before_durable: 600,
     busy_after_sending: 100,
-    filled_before_its_id: 1_200,
-    queue_popped_early: 800,
-    sent_before_durable: 2_500,
-    never_read_back: 300,
+    filled_before_its_id: 800,
+    queue_popped_early: 500,
+    sent_before_durable: 900,
+    never_read_back: 700,
+    sent_to_the_next_codex: 100,
+    questions_kept: 4_000,
+    archived_once: 300,
+    deleted_before_durable: 100,
 }

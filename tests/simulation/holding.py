@@ -4,6 +4,7 @@ acknowledged is durable, the ledger has what the model sees, and a daemon withou
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 import anyio
 import msgspec
@@ -11,13 +12,14 @@ from trimpoint.core.context.generations import conversation_items
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.journal.codec.records import decode_record
+from trimpoint.operations.phases import is_end_durable
 from trimpoint.threads.catalogue import is_unfinished
 
 from tests.gateway.stage import FakeClient
 from tests.operations.lives import life_of
 from tests.operations.stage import Stage
 from tests.simulation.acts import Acts
-from tests.simulation.codex import SimulatedCodex, text_of
+from tests.simulation.codex import BY_ITSELF, SimulatedCodex, text_of
 from tests.threads.stage import THREAD, Disk
 
 # Longer than any wait of the daemon that ends by itself.
@@ -42,14 +44,26 @@ class Holding:
         self._told: list[int] | None = None
         self._running_at_first = disk.written().running_turn_id
 
+    def look_at_request(self, method: str) -> None:
+        """Checks, as Codex is asked to begin a turn, that the thread is busy for that and that no
+        end of an operation waits for the disk.
+        """
+        writer = self._stage.registry.loaded(THREAD)
+        if method != "turn/start" or writer is None or self._codex.is_daemons_end:
+            return
+        is_marked = bool(writer.state.turn_requests)
+        if not is_marked or not is_end_durable(writer):
+            self._acts.broken.append(f"sent early: {is_marked} {is_end_durable(writer)}")
+
     def freeze(self) -> None:
         """Looks at nothing that clients are told from now on: the daemon was killed."""
         self._told = [len(one.received) for one in self._clients]
 
     def look_at_clients(self, *, at_rest: bool = False) -> None:
         for number, client in enumerate(self._clients):
-            until = None if self._told is None else self._told[number]
-            life = life_of(client.received[:until], self._running_at_first)
+            told = client.received[: None if self._told is None else self._told[number]]
+            self._acts.begun |= {one["result"]["turn"]["id"] for one in told if _begins_turn(one)}
+            life = life_of(told, self._running_at_first)
             self.demand(
                 not at_rest or (life.running is None and not life.questions),
                 f"a client is left with {life.running} {life.questions}",
@@ -62,7 +76,8 @@ class Holding:
             await anyio.sleep(1.0)
 
     def _rests(self) -> bool:
-        return not self._acts.acting and all(
+        is_asking = self._acts.acting or self._codex.unanswered
+        return not is_asking and all(
             writer.is_quiescent and not is_unfinished(writer.state)
             for writer in self._stage.registry.loaded_writers()
         )
@@ -129,6 +144,15 @@ class Holding:
     def _kept_what_was_acknowledged(self) -> None:
         journal = [decode_record(payload) for payload in self._disk.records[THREAD]]
         commands = {record.command_id for record in journal}
+        begun = {
+            event.turn_id
+            for record in journal
+            for event in record.events
+            if isinstance(event, ev.TurnStarted)
+        }
+        # One that the model never saw may be lost when Codex and the daemon are killed together.
+        forgotten = (self._acts.begun & self._codex.announced) - begun
+        self.demand(not forgotten, f"told that they have begun, and forgotten: {forgotten}")
         lost = self._acts.acknowledged - commands
         self.demand(not lost, f"acknowledged and lost: {lost}")
         carried_out = Counter(
@@ -160,4 +184,12 @@ class Holding:
             text[:LONGEST_TEXT]
             for text in texts
             if text.startswith("prompt ") and text not in self._acts.in_doubt
+            # The new session lacks a turn that Codex begins in the old one as the context is trimmed.
+            if not text.startswith(BY_ITSELF)
         ]
+
+
+def _begins_turn(message: dict[str, Any]) -> bool:
+    """Returns whether the message answers a prompt; typed commands are turns of nobody."""
+    turn = (message.get("result") or {}).get("turn") or {}
+    return "id" in turn and "rootTurnId" not in turn

@@ -8,7 +8,7 @@ from tests.effort import few
 from tests.simulation.defects import DEFECTS, Plant
 from tests.simulation.world import simulate
 
-# A seed takes 7 ms; TRIMPOINT_SEEDS=10000 for more, and `python -m tests.simulation` for other ones.
+# A seed takes 8 ms; TRIMPOINT_SEEDS=10000 for more, and `python -m tests.simulation` for other ones.
 SEEDS = int(os.environ.get("TRIMPOINT_SEEDS") or (2_000 if few() else 4_000))
 PIECES = 3
 

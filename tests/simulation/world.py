@@ -29,6 +29,10 @@ from tests.threads.stage import THREAD, Disk
 FEWEST, MOST = 2, 7
 STEPS_TO_LIVE = 12
 LONGEST_S = 20_000.0
+# Of the deaths of Codex, those that wait for no step.
+AT_ONCE = 0.4
+# Of the days, those that may have all acts.
+ALL_KINDS = 0.3
 KINDS, HOW_OFTEN = list(WEIGHTS), list(WEIGHTS.values())
 # Makes the turns of the template longer than a summary.
 LONG = " and so on" * 20
@@ -42,6 +46,8 @@ class World:
         self.codex = SimulatedCodex(self.random)
         self.disk = SimulatedDisk(random=self.random)
         self.left = self.random.randint(FEWEST, MOST)
+        self.kinds = self._some_kinds()
+        self.codex.slowest_s = self.random.choice((0.1, 0.1, 2.0))
         self.acts = Acts(self.random, self.codex)
         self.fuses: dict[str, int] = {}
         self.durable: SimulatedDisk | None = None
@@ -70,8 +76,10 @@ class World:
             self.codex.router = stage.operations.router
             self.codex.on_step = self.disk.on_step = self._step
             self.codex.is_daemons_end = False
+            self.codex.ended.clear()
             watcher = FakeClient(stage.clients, THREAD)
             self.holding = Holding(stage, self.codex, self.disk, self.acts, watcher)
+            self.codex.on_asked = self.holding.look_at_request
             self.acts.begin(stage, watcher, self.disk)
             with anyio.CancelScope() as self.life:
                 is_last = await self._live(stage)
@@ -84,12 +92,15 @@ class World:
         await stage.registry.thread(THREAD)
         while self.left:
             self.left -= 1
-            await anyio.sleep(self.random.choice((0.0, 0.0, 0.002, 0.05, 0.3)))
-            kind = self.random.choices(KINDS, HOW_OFTEN)[0]
+            await anyio.sleep(self.random.choice((0.0, 0.002, 0.05, 0.3, 2.0)))
+            kind = self.random.choices(*self.kinds)[0]
             match kind:
                 case "codex" | "daemon":
                     self.acts.history.append(kind)
                     self.fuses[kind] = self.random.randrange(STEPS_TO_LIVE)
+                    if kind == "codex" and self.random.random() < AT_ONCE:
+                        self.fuses[kind] = 0
+                        self._step()
                 case "shutdown":
                     self.acts.history.append(kind)
                     return False
@@ -103,6 +114,15 @@ class World:
         self.codex.silent.clear()
         await self.holding.holds()
         return True
+
+    def _some_kinds(self) -> tuple[list[str], list[int]]:
+        """Returns the acts of the day and how often they happen. Most days have few kinds: what
+        only happens if rare ones meet is found sooner.
+        """
+        if self.random.random() < ALL_KINDS:
+            return KINDS, HOW_OFTEN
+        some = self.random.sample(KINDS, self.random.randint(2, 6))
+        return ["prompt", *some], [2] + [1] * len(some)
 
     def _step(self) -> None:
         """Kills what is to be killed at this step."""
@@ -181,6 +201,8 @@ def _surroundings(world: World) -> Generator[None]:
     def note(_: object, __: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
         if event.get("exc_info"):
             world.acts.broken.append(f"{event['event']}: {sys.exc_info()[1]!r}")
+        if event["event"] == "turn_ended_for_codex" and event["turn_id"] in world.codex.ended:
+            world.acts.broken.append(f"the end of {event['turn_id']} was told, and missed")
         raise structlog.DropEvent
 
     before = structlog.get_config()
@@ -195,7 +217,7 @@ def _surroundings(world: World) -> Generator[None]:
         structlog.configure(**before)
 
 
-_FAILURES = structlog.make_filtering_bound_logger(logging.ERROR)
+_FAILURES = structlog.make_filtering_bound_logger(logging.WARNING)
 
 
 def simulate(seed: int) -> World:

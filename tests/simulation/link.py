@@ -1,0 +1,110 @@
+"""The way that a request takes to a simulated Codex and back, on which Codex may die."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import anyio
+import msgspec
+from msgspec import Raw
+from trimpoint.codex.appserver.errors import ProviderExited, ProviderFailure, ProviderTimeout
+from trimpoint.codex.appserver.peer import Outcome
+
+from tests.operations.stage import ScriptedCodex
+
+DEADLINE_S = 30.0
+NEVER_SILENT = ("turn/start", "turn/interrupt")
+TERMINALS = "thread/backgroundTerminals/list"
+
+
+class SimulatedLink(ScriptedCodex):
+    """Takes up to `slowest_s` for each step. `silent` has requests to come that are not answered in
+    time, and whether each is carried out; `unanswered` counts those under way. `on_step` is called
+    between any two steps of a request, `on_asked` with the method of each.
+    """
+
+    def __init__(self, random: Random) -> None:
+        super().__init__()
+        self.random = random
+        self.slowest_s = 0.1
+        self.silent: list[bool] = []
+        self.is_daemons_end = False
+        self.unanswered = 0
+        self.on_step: Callable[[], None] = lambda: None
+        self.on_asked: Callable[[str], None] = lambda _: None
+        self._handling: dict[str, anyio.Lock] = {}
+
+    async def request(
+        self, method: str, params: Any = None, *, deadline_s: float | None = None
+    ) -> Raw:
+        given = msgspec.json.decode(msgspec.json.encode(params or {}))
+        self.asked.append((method, given))
+        self.on_asked(method)
+        self.unanswered += 1
+        try:
+            return await self.handle(method, given, deadline_s)
+        finally:
+            self.unanswered -= 1
+
+    def begin(
+        self, method: str, params: Any, *, deadline_s: float, on_outcome: Callable[[Outcome], None]
+    ) -> int:
+        """Answers a request that is sent to the Codex of now, and to none that is started later."""
+        epoch = self.epoch
+
+        async def answer() -> None:
+            outcome: Outcome
+            try:
+                self.refuse_if_killed(epoch)
+                outcome = await self.request(method, params)
+            except ProviderFailure as failure:
+                outcome = failure
+            on_outcome(outcome)
+
+        self.tasks.start_soon(answer)
+        return len(self.asked)
+
+    async def handle(self, method: str, given: dict[str, Any], deadline_s: float | None) -> Raw:
+        epoch = self.epoch
+        async with self.order_of(method, str(given.get("threadId"))):
+            await self.pause()
+            self.refuse_if_killed(epoch)
+            acts = self.silent.pop() if self.silent and method not in NEVER_SILENT else None
+            if acts is False:
+                await self.never(method, deadline_s, epoch)
+            answer = Raw(msgspec.json.encode(self.answer(method, given)))
+            self.step()
+            if acts:
+                await self.never(method, deadline_s, epoch)
+        # What Codex says and answers goes through one pipe, so no answer is later than what
+        # follows from it.
+        self.refuse_if_killed(epoch)
+        return answer
+
+    def turns_of(self, provider_id: str) -> anyio.Lock:
+        """Returns the lock in whose order the requests about a thread are handled: as they came."""
+        return self._handling.setdefault(provider_id, anyio.Lock())
+
+    def order_of(self, method: str, provider_id: str) -> anyio.Lock:
+        """Returns the lock of a request; those about terminals are handled beside all others."""
+        return anyio.Lock() if method == TERMINALS else self.turns_of(provider_id)
+
+    def step(self) -> None:
+        self.on_step()
+
+    async def never(self, method: str, deadline_s: float | None, epoch: int) -> None:
+        """Answers nothing until the deadline of the request is over."""
+        await anyio.sleep(deadline_s or DEADLINE_S)
+        self.refuse_if_killed(epoch)
+        raise ProviderTimeout(method, deadline_s or DEADLINE_S)
+
+    async def pause(self) -> None:
+        await anyio.sleep(self.random.choice((0.0, 0.001, self.random.random() * self.slowest_s)))
+
+    def refuse_if_killed(self, epoch: int) -> None:
+        if epoch != self.epoch or self.is_daemons_end:
+            raise ProviderExited("killed", "")
+
+    def forget_requests(self) -> None:
+        """Forgets those that wait, because Codex has ended."""
+        self._handling.clear()

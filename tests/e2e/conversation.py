@@ -40,10 +40,10 @@ class ScriptedTurn:
         self.turn.entries.append(("commandExecution", f"echo {word}"))
         return run(f"echo {word}")
 
-    def ends_badly(self, reply: Reply) -> None:
-        """Makes the turn fail with this last reply."""
+    def ends_badly(self, reply: Reply, half: str = "") -> None:
+        """Makes the turn fail with this last reply, which says `half` of an answer."""
         self.replies.append(reply)
-        self.turn.status = "failed"
+        self.turn.status, self.turn.half = "failed", half
 
 
 class AnswersByPrompt(Script):

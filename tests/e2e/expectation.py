@@ -76,12 +76,18 @@ UNANSWERED = Piece("output", "aborted")
 @dataclass
 class ExpectedTurn:
     """One turn. `entries` are its lines in the timeline: ("user" | "assistant" | an activity, its
-    text).
+    text). Behind them stands `half` of an answer, which counts as nothing.
     """
 
     pieces: list[Piece]
     entries: list[tuple[str, str]]
     status: str = "completed"
+    half: str = ""
+
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """Returns the lines of the turn in the timeline."""
+        return [*self.entries, *([("assistant", self.half)] if self.half else [])]
 
     @property
     def message_count(self) -> int:
@@ -205,7 +211,7 @@ class ExpectedThread:
 
 
 def _lines(turns: list[ExpectedTurn], *, trimmed: bool) -> Iterator[Line]:
-    return ((role, text, trimmed) for turn in turns for role, text in turn.entries)
+    return ((role, text, trimmed) for turn in turns for role, text in turn.lines)
 
 
 class Findings(NamedTuple):

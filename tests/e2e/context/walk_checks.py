@@ -31,7 +31,7 @@ def check_trim_points(
     assert len({point["id"] for point in points}) == len(points) == len(expected.trims)
     for point, trim in zip(points, expected.trims, strict=True):
         first = trim.turn_index - trim.pruned
-        entries_before = sum(len(turn.entries) for turn in expected.turns[: trim.turn_index])
+        entries_before = sum(len(turn.lines) for turn in expected.turns[: trim.turn_index])
         assert point["prunedTurnIds"] == turn_ids[first : trim.turn_index]
         assert point["prunedMessageCount"] == trim.message_count
         assert (point["trigger"], point["summary"], point["status"]) == (

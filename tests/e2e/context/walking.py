@@ -116,12 +116,12 @@ class Walk:
         """Runs a turn whose last model call fails."""
         setup = self._scene()
         endings = (
-            http_error(500, "boom"),
-            http_error(400, "bad"),
-            cut_off("half an ans"),
-            failure("weird", "broken"),
+            (http_error(500, "boom"), ""),
+            (http_error(400, "bad"), ""),
+            (cut_off("half an ans"), "half an ans"),
+            (failure("weird", "broken"), ""),
         )
-        setup.ends_badly(self.random.choice(endings))
+        setup.ends_badly(*self.random.choice(endings))
         await self._perform(setup)
 
     async def _perform(self, setup: ScriptedTurn) -> None:

@@ -132,7 +132,7 @@ async def test_a_thread_is_named_by_any_end_of_its_id_and_wrong_ones_are_helped(
             "trimpoint: There is no thread 'nope'.",
         )
         assert f"{first[-8:]} “spam”" in unknown.err
-        either = await stage.run("timeline", "--thread", first[:3], "--json")
+        either = await stage.run("timeline", "--thread", first[:6], "--json")
         assert (either.code, either.json()["error"]["reason"]) == (1, "ambiguous")
         wrong = await stage.run("timeline", "--thread", second, "--expand", "1")
         assert (wrong.code, "Nothing was pruned on this thread yet" in wrong.err) == (2, True)

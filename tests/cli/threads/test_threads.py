@@ -132,6 +132,11 @@ async def test_a_thread_is_renamed_archived_and_brought_back(stage: CliHarness) 
             True,
         )
         assert (await stage.run("archive", thread)).code == 3
+        for asked in (("ask", "-t", thread, "Go on."), ("ask", "-t", thread, "/clear 0")):
+            refused = await stage.run(*asked)
+            assert refused.code == 1
+            assert f"trimpoint threads unarchive {thread[-8:]}" in refused.out + refused.err
+            assert "codex unarchive" not in refused.out + refused.err
         assert (await stage.run("timeline")).code == 1
         assert (await stage.run("unarchive")).code == 0
         assert (await stage.run("unarchive")).code == 1

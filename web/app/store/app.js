@@ -183,7 +183,8 @@ export class App {
         this.progress.value = "";
         const kind = isRefused(outcome) ? "problem" : "done";
         const said = outcome.message ?? "";
-        const force = kind === "problem" && said.includes("--force") ? `${text} --force` : undefined;
+        const insists = (outcome.hints ?? []).some((hint) => hint.command.includes("--force"));
+        const force = kind === "problem" && insists ? `${text} --force` : undefined;
         this.notice.value = { kind, text: said, undo: outcome.undo, force };
         forgetSoon(this.notice);
         if (outcome.newThreadId) {

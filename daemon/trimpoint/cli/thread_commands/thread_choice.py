@@ -7,9 +7,11 @@ thread of another place needs `--thread`. A thread that only Codex has is adopte
 import argparse
 import os
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.text import Text
+from trimpoint_protocol.client import RemoteError
+from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import ThreadOverview
 
 from trimpoint.cli.connection.client import Client
@@ -98,6 +100,22 @@ async def adopted(client: Client, thread_id: str) -> ThreadOverview:
     raise CliError(
         f"The thread {thread_id} could not be adopted.", "An ephemeral thread cannot be."
     )
+
+
+async def resumed(client: Client, thread: KnownThread) -> dict[str, Any]:
+    """Takes part in a thread, and returns what Codex says of it.
+
+    :raises CliError: when the thread is archived. Codex would name a command of its own.
+    :raises RemoteError: when Codex refuses it otherwise.
+    """
+    try:
+        return dict(await client.request("thread/resume", threadId=thread.id, excludeTurns=True))
+    except RemoteError as error:
+        if not thread.archived:
+            raise
+        back = f"`trimpoint threads unarchive {thread.short_id}` brings it back."
+        problem = f"The thread {thread.short_id} is archived."
+        raise CliError(problem, back, reason=Reason.THREAD_ARCHIVED) from error
 
 
 def print_thread(thread: ThreadOverview, arguments: argparse.Namespace | None = None) -> None:

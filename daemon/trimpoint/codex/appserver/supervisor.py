@@ -276,11 +276,6 @@ def is_unstored_error(error: ProviderFailure) -> bool:
     )
 
 
-def lacks_turns(error: ProviderFailure) -> bool:
-    """Returns whether Codex has stored no turn of the thread, which may be loaded all the same."""
-    return is_missing_error(error) or is_unstored_error(error)
-
-
 def is_archived_error(error: ProviderFailure) -> bool:
     """Returns whether Codex refused because the thread is archived."""
     return isinstance(error, ProviderError) and "is archived" in error.message

@@ -24,8 +24,8 @@ from trimpoint.codex.appserver.errors import (
 from trimpoint.codex.appserver.supervisor import (
     CodexLink,
     is_archived_error,
+    is_missing_error,
     lacks_method,
-    lacks_turns,
 )
 from trimpoint.codex.appserver.versions import FORKS_AT_TURNS
 from trimpoint.codex.notifications.watches import TurnWatch, Watch
@@ -139,9 +139,9 @@ class ProviderThreads:
         try:
             return await self.link.request("thread/resume", {**params, "threadId": provider_id})
         except ProviderError as error:
-            if lacks_turns(error) and provider_id in self._begun:
-                return self._begun[provider_id]
-            raise
+            if not is_missing_error(error) or provider_id not in self._begun:
+                raise
+            return self._begun[provider_id]
 
     async def inject(self, provider_id: str, items: list[bytes]) -> None:
         """Appends raw items to the model's context, many in parts, so that no client waits."""

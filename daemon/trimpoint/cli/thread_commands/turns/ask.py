@@ -29,7 +29,12 @@ from trimpoint.cli.terminal import (
     stdout_console,
 )
 from trimpoint.cli.thread_commands.slash import carry_out
-from trimpoint.cli.thread_commands.thread_choice import adopted, chosen_thread, last_thread_here
+from trimpoint.cli.thread_commands.thread_choice import (
+    adopted,
+    chosen_thread,
+    last_thread_here,
+    resumed,
+)
 from trimpoint.cli.thread_commands.turns.prompt import folder
 from trimpoint.cli.thread_commands.turns.running_turn import RunningTurn, check_login, exit_code
 from trimpoint.cli.views.context_view import meter
@@ -129,7 +134,7 @@ async def _open(
         answer = await client.request("thread/start", **params)
         thread_id = str(answer["thread"]["id"])
         return _Opened(thread_id, _NEW, str(answer.get("cwd") or ""), answer)
-    answer = await client.request("thread/resume", threadId=thread.id, excludeTurns=True)
+    answer = await resumed(client, thread)
     title = f"“{one_line(thread.title, 48)}”" if thread.title else ""
     return _Opened(thread.id, title, thread.cwd, answer)
 

@@ -6,10 +6,10 @@ import os
 from rich.text import Text
 
 from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.known_threads import current_folder
+from trimpoint.cli.connection.known_threads import current_folder, known
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.terminal import print_json, print_line, stdout_console
-from trimpoint.cli.thread_commands.thread_choice import chosen_thread
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, resumed
 from trimpoint.cli.thread_commands.turns.running_turn import RunningTurn, check_login, exit_code
 from trimpoint.cli.views.live_view import LiveView
 
@@ -33,9 +33,9 @@ async def prompt(arguments: argparse.Namespace, client: Client) -> int:
 
 async def _thread(arguments: argparse.Namespace, client: Client) -> str:
     if arguments.thread is not None or arguments.last:
-        thread_id = (await chosen_thread(client, arguments)).id
-        await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
-        return thread_id
+        thread = known(await chosen_thread(client, arguments))
+        await resumed(client, thread)
+        return thread.id
     answer = await client.request("thread/start", cwd=folder(arguments.cwd))
     return str(answer["thread"]["id"])
 

@@ -12,7 +12,7 @@ from msgspec import Raw
 from trimpoint_protocol.commands import CompactContext
 
 from trimpoint.codex.appserver.errors import ProviderError
-from trimpoint.codex.appserver.supervisor import lacks_turns
+from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.agent_tools import with_agent_tools
@@ -146,9 +146,10 @@ class ThreadMethods:
         try:
             return await once_stored(session.writer.state, resume)
         except ProviderError as error:
-            if not lacks_turns(error):
+            if not is_missing_error(error):
                 raise
-        raw = await self._threads.attach(session.provider_thread_id, params)
+        begun = partial(self._threads.attach, session.provider_thread_id, params)
+        raw = await once_stored(session.writer.state, begun)
         # Codex answered when the thread was loaded; the settings may have changed since.
         now = in_force(session.writer.state.settings, msgspec.json.decode(raw))
         return attached(Raw(msgspec.json.encode(now)))

@@ -11,7 +11,7 @@ from msgspec import Raw
 from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
-from trimpoint.codex.appserver.supervisor import is_missing_error, lacks_turns
+from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.methods.history import history
 from trimpoint.gateway.methods.history.history_occurrences import occurrences_page
@@ -98,7 +98,7 @@ class ThreadReads:
                     client_request, shown=partial(self._read_answer, state)
                 )
             except ProviderError as error:
-                if state is None or state.turns or not lacks_turns(error):
+                if state is None or state.turns or not is_missing_error(error):
                     raise
         raw = await self._provider_thread(state)
         wanted = {"excludeTurns": not params.get("includeTurns")}

@@ -4,7 +4,7 @@ archived threads, and forwarding to Codex.
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import anyio
 import msgspec
@@ -41,12 +41,13 @@ HISTORY = frozenset(
         "thread/searchOccurrences", "thread/timeline/list",
     }
 )  # fmt: skip
+Answer = TypeVar("Answer")
 STORING_PAUSES_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
-async def once_stored(state: ThreadState, ask: Callable[[], Awaitable[None]]) -> None:
-    """Calls `ask`, which requests something about a thread. While Codex stores the first turn of
-    the thread, and refuses therefore, it is called again.
+async def once_stored(state: ThreadState, ask: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Returns what `ask` returns, which requests something about a thread. While Codex stores the
+    first turn of the thread, and refuses therefore, it is called again.
 
     :raises ProviderFailure: when there is no result.
     """
@@ -54,7 +55,8 @@ async def once_stored(state: ThreadState, ask: Callable[[], Awaitable[None]]) ->
         try:
             return await ask()
         except ProviderError as error:
-            if not (state.turns and is_unstored_error(error)):
+            has_begun = state.turns or state.turn_requests
+            if not has_begun or not is_unstored_error(error):
                 raise
         await anyio.sleep(pause_s)
     return await ask()

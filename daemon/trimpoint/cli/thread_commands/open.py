@@ -17,6 +17,7 @@ from trimpoint.cli.exits import Exit
 from trimpoint.cli.terminal import print_json, stderr_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread
 from trimpoint.codex.appserver.launch_requests import is_same_path
+from trimpoint.http.static_files import default_folder, missing_page
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -41,6 +42,8 @@ async def _open(arguments: argparse.Namespace, client: Client) -> int:
     elif not arguments.json:
         # New threads begin in the folder where the command was typed.
         url = f"{url}/in/{quote(str(Path.cwd()))}"
+    if missing := missing_page(default_folder()):
+        stderr_console().print(Text(f"! {missing}", "yellow"))
     if arguments.json:
         print_json({"url": url})
     else:

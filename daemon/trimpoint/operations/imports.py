@@ -43,8 +43,11 @@ class Imports:
         self._registry = registry
         self._threads = threads
 
-    async def begin(self, params: dict[str, Any], turns: list[ImportedTurn]) -> str:
-        """Starts a thread with these turns as its context, and returns the thread's id.
+    async def begin(
+        self, params: dict[str, Any], turns: list[ImportedTurn], launch: bytes = b""
+    ) -> str:
+        """Starts a thread with these turns as its context, and returns the thread's id. `launch` is
+        the launch request of the client.
 
         :raises ProviderFailure: when Codex refused or has ended.
         :raises JournalRefuses: when the thread's journal cannot be written.
@@ -58,7 +61,9 @@ class Imports:
             settings = initial_settings(params, str(params["cwd"]), model, agent_tools=False)
             items = [item for turn in turns for item in turn.items]
             with self._sessions.filling(thread_id):
-                writer = await self._registry.create(_creation(thread, params, settings, facts))
+                writer = await self._registry.create(
+                    _creation(thread, params, settings, facts, launch)
+                )
                 self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, 1))
                 await self._threads.inject(thread_id, items)
                 await end_filling(writer, *facts)
@@ -67,7 +72,11 @@ class Imports:
 
 
 def _creation(
-    thread: dict[str, Any], params: dict[str, Any], settings: bytes, facts: list[ev.AnyEvent]
+    thread: dict[str, Any],
+    params: dict[str, Any],
+    settings: bytes,
+    facts: list[ev.AnyEvent],
+    launch: bytes,
 ) -> internal.CreateThread:
     turn_ids = tuple(fact.turn_id for fact in facts if isinstance(fact, ev.TurnStarted))
     return internal.CreateThread(
@@ -81,6 +90,7 @@ def _creation(
         worktree_id=str(params["cwd"]),
         branch_name=as_dict(thread.get("gitInfo")).get("branch"),
         inherited_turn_ids=turn_ids,
+        launch=launch,
         to_be_filled=True,
     )
 

@@ -125,7 +125,7 @@ async def test_a_dry_run_says_what_would_happen_and_changes_nothing(harness: Har
         )
         assert same["message"] == said["/clear 1 --dry-run"]
         assert said["/clear 1 --dry-run"].startswith(
-            "Would clear 4 messages in 2 turns, the last 1 turn kept. Context: "
+            "Would clear 4 messages in 2 turns, the last turn kept. Context: "
         )
         assert said["/compact --force --dry-run"].endswith("Nothing was changed.")
         nothing = await talk.type("/clear 3 --dry-run")

@@ -181,7 +181,7 @@ class AgentSessionMethods:
             raise Refusal(Reason.NOT_SUPPORTED, problem, "trimpoint sessions show has its history.")
         cwd = _folder(params.cwd, window.session.cwd, call.client.folder)
         turns = [ImportedTurn(turn.items, turn.said) for turn in given.turns]
-        thread_id = await self._imports.begin({"cwd": cwd}, turns)
+        thread_id = await self._imports.begin({"cwd": cwd}, turns, call.client.launch)
         call.client.join(thread_id)
         if params.compact:
             command = CompactContext(command_id=new_uuid7(), thread_id=thread_id, force=True)

@@ -139,7 +139,8 @@ async def test_a_person_searches_in_the_chat(small_harness: Harness) -> None:
         empty = await talk.type("/search")
     assert found["status"] == "completed"
     assert found["message"] == (
-        "h2.2 (command, not in the context): echo tool-output-2 tool-output-2"
+        f"{talk.thread_id[-8:]}:h2.2 (command, not in the context): "
+        "echo tool-output-2 tool-output-2"
     )
     assert nothing["message"] == "Nothing in this thread has these words."
     assert (empty["status"], empty["reason"]) == ("failed", "usage")

@@ -40,7 +40,8 @@ async def _find(arguments: argparse.Namespace, found: list[str], client: Client)
 
 
 async def _check_home(socket: Path) -> None:
-    """Codex's UI cannot name a home to the daemon, as other clients do.
+    """Makes sure that the daemon's home is the person's: Codex's UI cannot name one to the daemon,
+    as other clients do.
 
     :raises CliError: when the person names another home than the daemon's.
     """

@@ -305,7 +305,7 @@ function useMenu(app, text, setText, box) {
         },
         /** @param {string | null} blocker */
         view: (blocker) => isOpen && html`
-            <ul class="slash-menu" id="slash-menu" role="listbox" aria-label="Commands">
+            <ul class="slash-menu" id="slash-menu" role="listbox" tabindex="0" aria-label="Commands">
                 ${found.map((command, at) => html`
                     <li key=${command.name} id=${`slash-${at}`} role="option" aria-selected=${at === chosen}
                         onMouseMove=${() => setChosen(at)}

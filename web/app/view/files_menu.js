@@ -63,7 +63,7 @@ export function useFiles(app, thread, text, setText, box) {
             return true;
         },
         view: () => isOpen && html`
-            <ul class="slash-menu" id="files-menu" role="listbox" aria-label="Files">
+            <ul class="slash-menu" id="files-menu" role="listbox" tabindex="0" aria-label="Files">
                 ${found.paths.map((path, at) => html`
                     <li key=${path} id=${`file-${at}`} role="option" aria-selected=${at === chosen} onMouseMove=${() => setChosen(at)}
                         onMouseDown=${(/** @type {Event} */ event) => { event.preventDefault(); take(path); }}><code dir="ltr">${path}</code></li>

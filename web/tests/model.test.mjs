@@ -18,6 +18,17 @@ import { wishesOf } from "../app/model/permissions.js";
 import { busyWords, linesOf } from "../app/model/fleet.js";
 import { blockerOf } from "../app/model/state.js";
 import { asTyped, piecesOf } from "../app/model/query.js";
+import { canInsist, wordsOf } from "../app/model/outcome.js";
+
+test("an outcome is worded from its parts, and its undo is left to the button", () => {
+    const tokens = { before: 12750, after: 999, beforeEstimated: false, afterEstimated: true, note: null, cost: { said: "It costs." } };
+    const cleared = { handled: true, said: "Context cleared.", undo: "/undo", tokens, hints: [], message: "all of it" };
+    assert.equal(wordsOf(cleared), "Context cleared. Context: 12,750 tokens before, about 999 after. It costs.");
+    assert.equal(wordsOf({ ...cleared, tokens: { ...tokens, after: null } }), "Context cleared. The context holds 12,750 tokens now.");
+    assert.equal(wordsOf({ ...cleared, undo: null }), "all of it");
+    assert.equal(canInsist(cleared), false);
+    assert.equal(canInsist({ ...cleared, hints: [{ command: "/clear 1 --force", text: "does it all the same" }] }), true);
+});
 
 test("heights know where each row begins, also after rows changed", () => {
     const sizes = Array.from({ length: 1000 }, (_, index) => (index * 7919) % 97 + 1);

@@ -11,6 +11,7 @@
 import { Disconnected, Refusal } from "../link/peer.js";
 import { unsent } from "../model/draft.js";
 import { fullness } from "../model/format.js";
+import { canInsist, wordsOf } from "../model/outcome.js";
 import { byFolder } from "../model/threads.js";
 import { viewOf } from "../model/views.js";
 import { signal } from "../vendor.js";
@@ -182,10 +183,8 @@ export class App {
         }
         this.progress.value = "";
         const kind = isRefused(outcome) ? "problem" : "done";
-        const said = outcome.message ?? "";
-        const insists = (outcome.hints ?? []).some((hint) => hint.command.includes("--force"));
-        const force = kind === "problem" && insists ? `${text} --force` : undefined;
-        this.notice.value = { kind, text: said, undo: outcome.undo, force };
+        const force = kind === "problem" && canInsist(outcome) ? `${text} --force` : undefined;
+        this.notice.value = { kind, text: wordsOf(outcome), undo: outcome.undo, force };
         forgetSoon(this.notice);
         if (outcome.newThreadId) {
             const notice = this.notice.value;

@@ -27,7 +27,6 @@ import { Timeline } from "./timeline.js";
 const PANEL_KEYS = new Map([["Digit1", "search"], ["Digit2", "checkpoints"], ["Digit3", "context"]]);
 const ENDINGS = new Map([["completed", "The agent is done."], ["failed", "The turn failed."], ["interrupted", "The agent has stopped."]]);
 const FEW_LINES = 3;
-const UNDO_HINT = /\s*To undo: \/\S+( --\w+)?\.?$/; // its button stands beside it
 const TITLES = { context: "What the context holds", checkpoints: "Files after each turn", search: "Search" };
 
 /** @param {{app: App}} props */
@@ -180,7 +179,7 @@ function NoticeView({ app, thread }) {
     return html`
         <div class=${`notice is-${notice.kind}`} role=${notice.kind === "problem" ? "alert" : "status"}>
             <${Icon} name=${notice.kind === "problem" ? "warn" : "check"} />
-            ${isLayout ? html`<pre class="notice-pre" tabindex="0" dir="ltr">${text}</pre>` : html`<p dir="auto">${undo ? text.replace(UNDO_HINT, "") : text}${notice.hint && html` <span class="quiet">${notice.hint}</span>`}</p>`}
+            ${isLayout ? html`<pre class="notice-pre" tabindex="0" dir="ltr">${text}</pre>` : html`<p dir="auto">${text}${notice.hint && html` <span class="quiet">${notice.hint}</span>`}</p>`}
             ${force && html`<button class="button is-small" onClick=${() => app.command(thread, force)}>Do it all the same</button>`}
             ${undo && html`<button class="button is-small" onClick=${() => app.command(thread, undo)}>${undo.includes("--redo") ? "Redo" : "Undo"}</button>`}
             <button class="icon-button" aria-label="Dismiss" onClick=${() => { app.notice.value = null; }}><${Icon} name="close" /></button>

@@ -193,7 +193,7 @@ export class Commands {
             }
             return;
         }
-        const force = outcome.message?.includes("--force") ? "Do It All the Same" : null;
+        const force = outcome.hints?.some((hint) => hint.command.includes("--force")) ? "Do It All the Same" : null;
         const answer = await window.showWarningMessage(outcome.message ?? words, ...(force ? [force] : []));
         if (answer) {
             await this.attempt(() => this.execute(thread, `${text} --force`));

@@ -77,6 +77,19 @@ def test_one_line_with_a_slash_or_colon_and_a_word_may_be_a_command(
     assert is_command(text) is expected
 
 
+def test_what_was_typed_stays_the_draft_while_an_earlier_prompt_is_shown() -> None:
+    history = History(["one", "two"])
+    assert history.typed("half a pro") == "half a pro"
+    shown = history.older("half a pro")
+    assert shown == "two"
+    assert history.typed("two") == "half a pro"
+    assert history.typed("two, changed") == "two, changed"
+    assert history.newer() == "half a pro"
+    assert history.typed("half a pro") == "half a pro"
+    history.older("")
+    assert history.typed("two") == "two"
+
+
 def test_prompts_of_before_come_back_and_the_draft_too() -> None:
     history = History()
     assert history.older("") is None

@@ -73,6 +73,13 @@ class History:
         self._at = at - 1
         return self._texts[self._at]
 
+    def typed(self, now: str) -> str:
+        """Returns what the person has typed: `now`, or what was there before an earlier prompt, if
+        that is shown as it was.
+        """
+        is_shown = self._at is not None and self._texts[self._at] == now
+        return self._draft if is_shown and self._draft.strip() else now
+
     def newer(self) -> str | None:
         """Returns the prompt after the shown one, and after the newest the typed text; None if no
         prompt is shown.

@@ -131,7 +131,7 @@ class ChatApp(OtherScreens):
             self._chat.drafts.keep(before, "")
             return
         if before:
-            self._chat.drafts.keep(before, self._composer.whole_text)
+            self._chat.drafts.keep(before, self._composer.typed_text)
         self._composer.put(self._chat.drafts.read(place))
 
     def _take_returned(self) -> None:
@@ -141,7 +141,7 @@ class ChatApp(OtherScreens):
 
     def _keep_draft(self) -> None:
         if self._place == self._state.place:
-            unsent = self._state.unsent(self._composer.whole_text)
+            unsent = self._state.unsent(self._composer.typed_text)
             self._chat.drafts.keep(self._place, unsent, self._state.sent_here)
 
     def on_unmount(self) -> None:

@@ -131,6 +131,11 @@ class Composer(TextArea):
         """Returns the text with what was folded in it."""
         return self._pastes.unfolded(self.text)
 
+    @property
+    def typed_text(self) -> str:
+        """Returns the same, or what was typed before an earlier prompt was brought in its place."""
+        return self._pastes.unfolded(self.prompts.typed(self.text))
+
     def set_aside(self) -> None:
         """Empties the editor; the arrow keys bring the text back."""
         self.prompts.add(self.text)

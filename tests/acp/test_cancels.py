@@ -8,7 +8,7 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.config.sections import ContextSection
-from trimpoint.testkit import ModelRequest, Reply, hang, run, say
+from trimpoint.testkit import ModelRequest, Reply, hang, held, run, say
 
 from tests.acp.editor import Editor
 from tests.e2e.conftest import Harness, opened_harness
@@ -36,12 +36,16 @@ class Cancelled:
     def __init__(self, harness: Harness, editor: Editor, session_id: str) -> None:
         self.harness, self.editor, self.session_id = harness, editor, session_id
         self.marker = harness.worktree / "ran"
-        self.may_be_compacted = anyio.Event()
+        self.is_answered = anyio.Event()
+        self.answers_at_once = False
 
     def answer(self, request: ModelRequest) -> Reply:
         # By the prompt: the model may not have been asked yet when the cancel comes.
-        is_next = request.mentions("Are you there?")
-        return say("Here.") if is_next else run(f"touch {self.marker}")
+        if request.mentions("Are you there?"):
+            return say("Here.")
+        work = run(f"touch {self.marker}")
+        # Else the command could run before the cancel is there, on a slow machine.
+        return work if self.answers_at_once else held(work, self.is_answered)
 
     async def begin(self, text: str = "Begin.") -> int:
         self.harness.script.then(self.answer, self.answer, self.answer)
@@ -56,6 +60,7 @@ class Cancelled:
         return prompt
 
     async def in_an_approval(self) -> int:
+        self.answers_at_once = True
         prompt = await self.begin()
         await self.editor.until(lambda message: message.get("method") == ASK)
         return prompt
@@ -103,7 +108,7 @@ class Cancelled:
             await self.harness.model.wait_for_request(lambda one: one.kind == "inline_compaction")
 
     async def _two_turns(self, *tokens: int) -> None:
-        self.harness.script.at_compaction(hang("The gist", until=self.may_be_compacted))
+        self.harness.script.at_compaction(hang("The gist", until=self.is_answered))
         for used in tokens or (300, 400):
             self.harness.script.then(say("Hm.", usage=spending(used)))
             await self.editor.prompt(self.session_id, "Say something.")
@@ -136,7 +141,7 @@ async def test_nothing_runs_behind_a_cancel_and_the_next_prompt_is_answered(
     prompt = await STATES[state](scene)
     await editor.notify("session/cancel", sessionId=session_id)
     assert (await editor.result_of(prompt))["stopReason"] == "cancelled"
-    scene.may_be_compacted.set()
+    scene.is_answered.set()
     assert await editor.prompt(session_id, "Are you there?") == {"stopReason": "end_turn"}
     assert not scene.marker.exists()
     assert harness.model.turn_requests()[-1].mentions("Are you there?")

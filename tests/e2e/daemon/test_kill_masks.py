@@ -8,17 +8,15 @@ import random
 from typing import Any
 
 import anyio
-import msgspec
 import pytest
 from trimpoint.cli.connection.client import ConnectionLost
-from trimpoint.config.sections import DiscardSection
-from trimpoint.testkit import codex_overrides, run, say
+from trimpoint.testkit import run, say
 from trimpoint.threads.ids import new_uuid7
 
-from tests.deadlines import SCENARIO_S
-from tests.e2e.conftest import Harness, longer, opened_harness
+from tests.e2e.conftest import Harness, longer
 from tests.e2e.conversation import AnswersByPrompt, Conversation
-from tests.e2e.daemon_process import daemon_process, kill
+from tests.e2e.daemon.killed_lives import live
+from tests.e2e.daemon_process import kill
 from tests.e2e.expectation import Piece, pieces
 
 pytestmark = pytest.mark.codex
@@ -114,20 +112,4 @@ def _unnumbered(piece: Piece) -> Piece:
 
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_a_daemon_killed_while_it_masks_leaves_the_old_or_the_new_context(seed: int) -> None:
-    script = AnswersByPrompt()
-    async with opened_harness(codex_overrides, script) as harness:
-        floor = DiscardSection(floor_tokens=1, target_tokens=1)
-        harness.config = msgspec.structs.replace(harness.config, discard=floor)
-        life = Life(harness, script, seed)
-        try:
-            for _ in range(KILLS + 1):
-                async with daemon_process(harness) as daemon, harness.client() as client:
-                    with anyio.fail_after(SCENARIO_S):
-                        talk = await life.talk(client)
-                        await life.look(talk)
-                        await life.look(talk)
-                        await life.strike(talk, daemon)
-        except BaseException as error:
-            error.add_note(f"seed {seed}, after {life.log}")
-            error.add_note((harness.home / "daemon.log").read_text()[-3000:])
-            raise
+    await live(Life, seed, KILLS)

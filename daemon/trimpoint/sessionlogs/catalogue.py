@@ -7,7 +7,7 @@ from typing import NamedTuple
 from trimpoint_protocol import unified as u
 from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 
-from trimpoint.core.model.spelling import SHORT_ID_CHARS
+from trimpoint.core.model.spelling import short_id
 from trimpoint.sessionlogs.homes import Homes
 from trimpoint.sessionlogs.overviews import Overviews
 from trimpoint.sessionlogs.sessions import FoundSession
@@ -99,7 +99,7 @@ def names(wanted: str, session_id: str) -> bool:
     which is the end that lists show.
     """
     name, known = wanted.casefold(), session_id.casefold()
-    parts = (known, known[-SHORT_ID_CHARS:])
+    parts = (known, short_id(known))
     return len(name) >= SHORTEST_ID_END and (
         known.endswith(name) or any(part.startswith(name) for part in parts)
     )

@@ -6,6 +6,7 @@ from trimpoint_protocol.hidden_characters import visible
 from trimpoint_protocol.lenient import Json, as_dicts, as_text
 
 from trimpoint.acp.translate.permissions import Option, Permission
+from trimpoint.acp.translate.status import shortened
 from trimpoint.acp.wire.content import ToolCall
 
 NOT_CLEARED: Json = {
@@ -38,14 +39,10 @@ def clear_permission(turns: Json, call_id: str) -> Permission | None:
     options = [Option("Keep everything", "reject_once", {})]
     for count in range(1, min(len(active), MOST_KEPT + 1)):
         turns_kept = "the last turn" if count == 1 else f"the last {count} turns, from"
-        words = f"Keep {turns_kept}: {_words(active[count - 1])}"
+        prompt = " ".join(visible(active[count - 1]).split())
+        words = f"Keep {turns_kept}: {shortened(prompt, MAX_WORDS_CHARS)}"
         options.append(Option(words, "allow_once", {"keep": count}))
     options.append(Option("Keep nothing", "allow_once", {"keep": 0}))
     title = "What stays in the agent's context?"
     call = ToolCall(tool_call_id=call_id, title=title, kind="other", status="pending")
     return Permission(call, options, {}, {})
-
-
-def _words(prompt: str) -> str:
-    words = " ".join(visible(prompt).split())
-    return words if len(words) <= MAX_WORDS_CHARS else f"{words[: MAX_WORDS_CHARS - 1]}…"

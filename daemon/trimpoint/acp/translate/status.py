@@ -15,7 +15,12 @@ def title_of(name: str | None, first_prompt: str) -> str | None:
     """Returns the thread's name, or the first line of its first prompt; None if both are empty."""
     line = next((one.strip() for one in first_prompt.splitlines() if one.strip()), "")
     title = visible((name or "").strip() or line)
-    return (title if len(title) <= MAX_CHARS else f"{title[: MAX_CHARS - 1]}…") or None
+    return shortened(title, MAX_CHARS) or None
+
+
+def shortened(line: str, most_chars: int) -> str:
+    """Returns at most so many characters of a line; an ellipsis stands for the rest."""
+    return line if len(line) <= most_chars else f"{line[: most_chars - 1]}…"
 
 
 def title_of_row(row: Json) -> str | None:

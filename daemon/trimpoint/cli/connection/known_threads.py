@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from trimpoint_protocol.methods import SnapshotResult, ThreadOverview
 
 from trimpoint.cli.connection.client import Client, RemoteError, ask
+from trimpoint.core.model.spelling import short_id
 from trimpoint.git.dot_git import folders_to_look_in, is_repository
 
-SHORT_ID_CHARS = 8
 LEAST_ID_CHARS = 4
 """At least this many characters of an id name its thread, as git's do a commit."""
 ENTRY = re.compile(r"([0-9a-f-]{4,36}):([hm][0-9]+\.[0-9]+)")
@@ -51,11 +51,6 @@ class KnownThread(NamedTuple):
     def is_at(self, place: str) -> bool:
         """Returns whether the thread belongs to `place`, which is a result of `place_of`."""
         return place_of(self.cwd) == place
-
-
-def short_id(thread_id: str) -> str:
-    """Returns the last 8 characters of an id."""
-    return thread_id[-SHORT_ID_CHARS:]
 
 
 def place_of(folder: str) -> str:

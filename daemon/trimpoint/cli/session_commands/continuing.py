@@ -12,10 +12,10 @@ from trimpoint_protocol.shapes.agent_sessions import ContinuedSession
 
 from trimpoint.cli.connection.client import Client, ask
 from trimpoint.cli.connection.connect import with_daemon
-from trimpoint.cli.connection.known_threads import short_id
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.terminal import one_line, print_json, stdout_console
 from trimpoint.core.model.decision import counted
+from trimpoint.core.model.spelling import short_id
 from trimpoint.sessionlogs.homes import homes_to_send
 
 

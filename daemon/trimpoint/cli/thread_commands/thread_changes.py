@@ -13,12 +13,13 @@ from trimpoint_protocol.readmodel import OrchestrationThread
 from trimpoint.cli import keyboard
 from trimpoint.cli.connection.client import Client, ask
 from trimpoint.cli.connection.connect import with_daemon
-from trimpoint.cli.connection.known_threads import here, own_threads, short_id
+from trimpoint.cli.connection.known_threads import here, own_threads
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, stderr_console, stdout_console
 from trimpoint.cli.thread_commands.named_ids import thread_of, turn_number
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, described, print_thread
 from trimpoint.core.model.decision import counted
+from trimpoint.core.model.spelling import short_id
 
 
 def run_rename(arguments: argparse.Namespace) -> int:

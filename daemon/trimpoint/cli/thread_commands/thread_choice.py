@@ -22,11 +22,11 @@ from trimpoint.cli.connection.known_threads import (
     here,
     matching,
     own_threads,
-    short_id,
 )
 from trimpoint.cli.exits import CliError
 from trimpoint.cli.terminal import one_line, print_line, stderr_console
 from trimpoint.cli.views.age import age
+from trimpoint.core.model.spelling import short_id
 
 _MAX_CANDIDATES = 8
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

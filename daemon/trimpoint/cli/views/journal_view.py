@@ -7,9 +7,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trimpoint.cli.connection.known_threads import SHORT_ID_CHARS
 from trimpoint.cli.terminal import one_line
 from trimpoint.core.model.decision import counted
+from trimpoint.core.model.spelling import short_id
 from trimpoint.journal.repair.repair import Outcome, RepairResult
 from trimpoint.journal.repair.verification import Problem, SnapshotState, Verified
 from trimpoint.threads.retention import Expired
@@ -44,7 +44,7 @@ def overview(found: list[Verified], root: Path) -> RenderableType:
     for one in found:
         table.add_row(
             _mark(one),
-            Text(one.thread_id[-SHORT_ID_CHARS:]),
+            Text(short_id(one.thread_id)),
             Text(size(one.size_bytes)),
             Text(f"{one.records:,}"),
             Text(f"{len(one.state.turns):,}"),

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from rich.text import Text
 from trimpoint_protocol.shapes.history import HistoryEntry, HistoryHit, HistorySearchResult
 
-from trimpoint.cli.connection.known_threads import short_id
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.age import age
 from trimpoint.core.model.decision import counted
+from trimpoint.core.model.spelling import short_id
 
 _KINDS = {
     "user": "prompt",

@@ -298,8 +298,8 @@ def _injected_tokens(state: ThreadState, turn_index: int) -> int:
 
 def _entries(state: ThreadState, turn_index: int) -> list[Entry]:
     """Returns the entries of a turn that the model has."""
-    first, end = state.turns[turn_index].first_entry_index, state.entries_end(turn_index)
-    return [entry for entry in state.entries[first:end] if not entry.is_part]
+    entries = state.entries_of(state.turns[turn_index])
+    return [entry for entry in entries if not entry.is_part]
 
 
 def _entry_tokens(entry: Entry) -> int:

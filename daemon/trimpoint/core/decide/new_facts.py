@@ -140,7 +140,7 @@ def _completes_part(state: ThreadState, overlay: _Overlay, fact: ev.EntryRecorde
         return False
     if ("entry of " + fact.turn_id, fact.entry_id) in overlay:
         return False
-    entries = state.entries[state.turns[index].first_entry_index : state.entries_end(index)]
+    entries = state.entries_of(state.turns[index])
     return any(entry.is_part and entry.id == fact.entry_id for entry in entries)
 
 

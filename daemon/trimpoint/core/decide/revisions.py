@@ -11,6 +11,7 @@ from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.model.decision import LISTED, Rejected, counted
 from trimpoint.core.model.ledger import Turn
+from trimpoint.core.model.spelling import short_id
 from trimpoint.core.model.state import Checkpoint, ThreadState
 
 NOW, SAFETY = "now", "safety"
@@ -19,7 +20,6 @@ _MIN_COMMIT_PREFIX = 7
 _PROMPT_CHARS = 200
 _MAX_DIGITS = 9
 _BEFORE_REVERT = (CommandHint("/revert --undo", "goes back to it"),)
-_SHORT_ID_CHARS = 8
 _ENTRY = re.compile(r"(?:([\w-]{4,36}):)?[hm]([1-9][0-9]{0,8})\.[1-9][0-9]{0,8}")
 
 
@@ -96,7 +96,7 @@ def turn_named(state: ThreadState, name: str) -> int | Rejected:
 
 
 def _of_entry(state: ThreadState, name: str, thread: str | None, turn: int) -> int | Rejected:
-    ours = state.id, state.id[-_SHORT_ID_CHARS:]
+    ours = state.id, short_id(state.id)
     if thread and not (state.id.endswith(thread) or any(one.startswith(thread) for one in ours)):
         said = f"{name!r} is an entry of another thread."
         return Rejected(Reason.TURN_NOT_FOUND, said, hints=LISTED)

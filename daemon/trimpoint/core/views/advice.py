@@ -84,10 +84,11 @@ def _compress(state: ThreadState, policy: Policy, used: int) -> Iterator[tuple[s
 
 def _auto(state: ThreadState, policy: Policy, used: int, now_ms: int) -> Iterator[tuple[str, int]]:
     """Yields the automatic masks, where they are not chosen and would be made now."""
-    masking = msgspec.structs.replace(in_force(state, policy), auto="mask")
-    act = next_act(state, masking, now_ms)
-    if in_force(state, policy).auto in ("off", "warn") and act.masks:
-        yield "/auto mask", used - act.masking.freed_tokens
+    rules = in_force(state, policy)
+    if rules.auto in ("off", "warn"):
+        act = next_act(state, msgspec.structs.replace(rules, auto="mask"), now_ms)
+        if act.masks:
+            yield "/auto mask", used - act.masking.freed_tokens
 
 
 def _compact(state: ThreadState, policy: Policy) -> Iterator[TrimAdvice]:

@@ -7,10 +7,10 @@ from trimpoint_protocol.shapes.history_kinds import HistoryKind
 
 from trimpoint.core.context.gone_entries import gone_entries, masked_entries
 from trimpoint.core.model.ledger import Entry, qualified_entry_id
+from trimpoint.core.model.spelling import short_id
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.entry_text import entry_text, history_kind
 
-_SHORT_ID_CHARS = 8
 _SHORT_ID = re.compile(r"h([1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
 
 _SAID: dict[HistoryKind, str] = {
@@ -118,5 +118,5 @@ def found_line(thread_id: str, found: PlacedEntry, snippet: str, *, in_context: 
     """Returns a found entry as one line for a chat, with an id that every command takes."""
     kind = _SAID[history_kind(found.entry.kind, found.entry.role)]
     where = "" if in_context else ", not in the context"
-    name = f"{thread_id[-_SHORT_ID_CHARS:]}:{found.short_id}"
+    name = f"{short_id(thread_id)}:{found.short_id}"
     return f"{name} ({kind}{where}): {' '.join(snippet.split())}"

@@ -17,7 +17,7 @@ from trimpoint_protocol.readmodel import ContextStatus
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.client import ask as ask_daemon
 from trimpoint.cli.connection.connect import with_daemon
-from trimpoint.cli.connection.known_threads import KnownThread, current_folder, known, short_id
+from trimpoint.cli.connection.known_threads import KnownThread, current_folder, known
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.json_output import write_text
 from trimpoint.cli.terminal import (
@@ -41,6 +41,7 @@ from trimpoint.cli.views.context_view import meter
 from trimpoint.cli.views.live_view import LiveView
 from trimpoint.cli.views.spinner import Spinner
 from trimpoint.core.commands.parsing import NotACommand, parse
+from trimpoint.core.model.spelling import short_id
 
 _SANDBOXES = {
     "read-only": "readOnly",

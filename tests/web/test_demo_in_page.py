@@ -24,6 +24,6 @@ async def test_the_demo_is_played_in_the_page() -> None:
             await page.get_by_role("link", name="Go on there").click()
             await page.get_by_text("Nothing yet; shall I look at the files?").wait_for()
             await demo.said("until you press Ctrl-C")
-            assert "✓ pruned text in the model's input: none" in demo.out
+            assert "✓ Pruned text in the model's input: none;" in demo.out
             demo.process.send_signal(signal.SIGINT)
             assert await demo.ended() == 0

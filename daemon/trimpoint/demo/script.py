@@ -59,6 +59,8 @@ OPENING = (
     ),
     Line("Is it documented anywhere?", "Not yet: there is neither a docstring nor a README."),
 )
+SHORT = (*OPENING[:3], *OPENING[4:])
+"""The opening of the demo that fits on one screen."""
 AFTER_CLEAR = Line(
     "What did you change just now?", "greet takes a name now; I saw nothing else of this session."
 )

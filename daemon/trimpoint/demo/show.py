@@ -20,8 +20,6 @@ _ROLES = {
     "summary": "magenta",
 }
 _TEXT_WIDTH, _LEAST_TEXT_WIDTH = 64, 16
-# What stands above and below the comparison on one screen of the demo.
-_LINES_AROUND = 26
 # The longest name of a role with its padding, and the padding of the text.
 _ROLE_CELLS = 15
 
@@ -47,33 +45,45 @@ def turn(console: Console, line: Line) -> None:
 
 
 def command(console: Console, text: str, message: str) -> None:
-    """Prints a slash command and the daemon's answer."""
+    """Prints a slash command and the daemon's answer, without the line that says how to undo it."""
     console.print(Text.assemble(("❯ ", "bold magenta"), (text, "bold magenta")))
     console.print(Text.assemble(("✓ ", "bold green"), message.partition("\nTo undo")[0]))
+
+
+def turns_sent(
+    console: Console, rows: list[Row], sizes: Sequence[int], inputs: Sequence[str]
+) -> None:
+    """Prints a comparison of inputs on few lines: the size of each, and one row for each turn."""
+    table = _table(inputs, ["what the model is sent (✂ pruned, ✚ new)"])
+    tokens = "tokens, with Codex's own instructions"
+    table.add_row(*(Text(f"{size:,}", "dim") for size in sizes), Text(tokens, "dim"))
+    for row in rows:
+        if row.role == "user":
+            said = Text().append(_cut(row.text), "dim" if "" in row.seen[:2] else "")
+            table.add_row(*_marks(row.seen), said)
+    console.print(table)
+
+
+def _table(inputs: Sequence[str], others: Sequence[str], title: str | None = None) -> Table:
+    """Returns a table with a column for each input, and `others`."""
+    table = Table(
+        title=title, title_style="italic dim", title_justify="left", box=None, padding=(0, 1)
+    )
+    for heading in inputs:
+        table.add_column(heading, header_style="dim", justify="center", no_wrap=True)
+    for heading in others:
+        table.add_column(heading, header_style="dim", no_wrap=True)
+    return table
 
 
 def model_input(
     console: Console, rows: list[Row], preamble: int, inputs: Sequence[str] = ("before", "after")
 ) -> None:
-    """Prints a comparison of inputs, one line for each item and a column for each input; on a low
-    screen a line for each prompt, so that all can be seen at once.
-    """
-    is_low = console.is_terminal and console.height < len(rows) + _LINES_AROUND
-    rows = [row for row in rows if not is_low or row.role in ("user", "summary")]
-    table = Table(
-        title="what the model is sent" + ", by its prompts" * is_low,
-        title_style="italic dim",
-        title_justify="left",
-        box=None,
-        padding=(0, 1),
-    )
+    """Prints a comparison of inputs, one line for each item and a column for each input."""
+    table = _table(inputs, ["who", "says"], "what the model is sent")
     # What the marks and the names of the roles leave, so that no column is lost.
     room = console.width - sum(len(heading) + 2 for heading in inputs) - _ROLE_CELLS
     room = max(_LEAST_TEXT_WIDTH, min(_TEXT_WIDTH, room))
-    for heading in inputs:
-        table.add_column(heading, header_style="dim", justify="center", no_wrap=True)
-    for heading in ("who", "says"):
-        table.add_column(heading, header_style="dim", no_wrap=True)
     if preamble:
         table.add_row(
             *[Text("●", "green")] * len(inputs),
@@ -111,28 +121,14 @@ def _mark(place: Seen) -> Text:
 
 
 def verdict(console: Console, findings: Findings) -> None:
-    """Prints the result of the check: the pruned texts that the model received, and the kept ones
-    that it lacked.
+    """Prints the result of the check: the pruned texts that the model received, the kept ones that
+    it lacked, and whether the agent's file is right.
     """
-    console.print()
     mark = Text("✓ ", "bold green") if findings.are_good else Text("✗ ", "bold red")
-    console.print(
-        mark.append_text(
-            Text(f"pruned text in the model's input: {_listed(findings.leaked)}", "bold")
-        )
-    )
-    looked = (
-        f"{findings.looked_for} pruned texts were looked for in all that the model was sent "
-        "afterwards"
-    )
-    file = (
-        f"{FILE} is as the agent left it"
-        if findings.file_is_right
-        else f"{FILE} is not as the agent left it"
-    )
-    console.print(
-        Text(f"  {looked}; kept text missing: {_listed(findings.missing)}; {file}", "dim")
-    )
+    found = f"Pruned text in the model's input: {_listed(findings.leaked)}"
+    console.print(mark + Text(f"{found}; kept text missing: {_listed(findings.missing)}.", "bold"))
+    if not findings.file_is_right:
+        console.print(Text(f"  {FILE} is not as the agent left it.", "bold"))
 
 
 def _listed(texts: list[str]) -> str:

@@ -77,9 +77,13 @@ def _measured(script: Script, request: ModelRequest) -> Reply:
     """
     reply = script(request)
     assert isinstance(reply, Reply)
+    return dataclasses.replace(reply, usage=Usage(input_tokens=tokens_of(request)))
+
+
+def tokens_of(request: ModelRequest) -> int:
+    """Returns the size of a request, as the scripted model reports it."""
     sent = [request.body.get(part) for part in ("instructions", "tools", "input")]
-    tokens = len(msgspec.json.encode(sent)) // _BYTES_IN_TOKEN
-    return dataclasses.replace(reply, usage=Usage(input_tokens=tokens))
+    return len(msgspec.json.encode(sent)) // _BYTES_IN_TOKEN
 
 
 @asynccontextmanager

@@ -26,11 +26,12 @@ from trimpoint.demo.script import (
     OPENING,
     PIN,
     PINNED,
+    SHORT,
     SUMMARY,
     Line,
     looking_up,
 )
-from trimpoint.demo.stage import DemoEnvironment
+from trimpoint.demo.stage import DemoEnvironment, tokens_of
 from trimpoint.testkit import ModelRequest, Reply
 
 TURN_DEADLINE_S = 30.0
@@ -114,26 +115,26 @@ class Story:
         :raises DemoFailed: when a command did not complete.
         """
         await self.begin()
-        said = f"Six turns of the real Codex and a scripted model: they read and change {FILE}."
+        said = f"The real Codex and a scripted model read and change {FILE} in five turns."
         show.opening(self._console, said)
-        for line in OPENING:
+        for line in SHORT:
             await self._turn(line, is_shown=False)
-        sent = [self._sent()]
-        await self._type(PIN)
+        sent, sizes = [self._sent()], [self._size()]
+        await self._type(PIN, is_short=True)
         for command, line, kept in (
-            (CLEAR, AFTER_CLEAR, [PINNED, *OPENING[-2:]]),
+            (CLEAR, AFTER_CLEAR, [PINNED, *SHORT[-2:]]),
             ("/undo", AFTER_UNDO, [*self._lines, AFTER_CLEAR]),
         ):
             before = self._sent()
-            message = await self._type(command)
+            message = await self._type(command, is_short=True)
             self._expect(kept)
             await self._turn(line)
             self.steps.append(Step(command, message, compared(before, self._sent(answered=False))))
             sent.append(self._sent())
+            sizes.append(self._size())
             if command == CLEAR:
                 self._proof.seen_again()
-        preamble = preamble_size(sent[0][0])
-        show.model_input(self._console, compared(*sent), preamble, ("before", CLEAR, "/undo"))
+        show.turns_sent(self._console, compared(*sent), sizes, ("before", CLEAR, "/undo"))
         return self._checked()
 
     async def play_all(self) -> Findings:
@@ -179,6 +180,7 @@ class Story:
             "Nothing is lost: what left the context is still there, above each divider.",
         )
         await self._show_timeline(conversation)
+        self._console.print()
         return self._checked()
 
     def _checked(self) -> Findings:
@@ -196,6 +198,9 @@ class Story:
         """Returns what the model was sent last, with its answer."""
         answer = self._lines[-1].answer if answered else ""
         return self._stage.model.turn_requests()[-1].input, answer
+
+    def _size(self) -> int:
+        return tokens_of(self._stage.model.turn_requests()[-1])
 
     async def begin(self) -> str:
         """Starts the thread, unless it was started, and returns its id."""
@@ -269,7 +274,7 @@ class Story:
         self.steps.append(Step(command, message, rows))
         await anyio.sleep(self._pauses.after_command_s)
 
-    async def _type(self, command: str) -> str:
+    async def _type(self, command: str, *, is_short: bool = False) -> str:
         with anyio.fail_after(TURN_DEADLINE_S):
             outcome = await self._client.request(
                 "commands/execute", threadId=self._thread_id, text=command
@@ -277,5 +282,6 @@ class Story:
         if outcome["status"] != "completed":
             raise DemoFailed(command, str(outcome["message"]))
         self._thread_id = outcome.get("newThreadId") or self._thread_id
-        show.command(self._console, command, str(outcome["message"]))
+        said = outcome["said"] if is_short else outcome["message"]
+        show.command(self._console, command, str(said))
         return str(outcome["message"])

@@ -17,4 +17,4 @@ async def test_the_demo_runs_on_the_plain_system(stage: CliHarness) -> None:
         TRIMPOINT_PLATFORM="posix",
     )
     assert done.code == 0, done.out + done.err
-    assert "✓ pruned text in the model's input: none" in done.out
+    assert "✓ Pruned text in the model's input: none;" in done.out

@@ -4,13 +4,19 @@ from typing import Any
 
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model import events as ev
+from trimpoint.journal.storage.memory import MemoryStateDirectory
 from trimpoint.operations.routing.half_answers import DELTA, HalfAnswers
+from trimpoint.threads.unfinished_answers import UnfinishedAnswers
 
 INTERRUPTED = ev.TurnCompleted("turn", "interrupted")
 
 
 def message(method: str, **params: Any) -> CodexMessage:
     return CodexMessage.compose(method, {"threadId": "provider", "turnId": "turn", **params})
+
+
+def half_answers() -> HalfAnswers:
+    return HalfAnswers(UnfinishedAnswers(MemoryStateDirectory()))
 
 
 def begun(answers: HalfAnswers, item_id: str = "m1", kind: str = "agentMessage") -> None:
@@ -28,7 +34,7 @@ def said(answers: HalfAnswers, end: ev.TurnCompleted = INTERRUPTED) -> list[str]
 
 
 def test_a_part_comes_before_the_end_of_its_turn_and_once() -> None:
-    answers = HalfAnswers()
+    answers = half_answers()
     begun(answers)
     say(answers, "one ")
     answers.note_run("thread", DELTA, [message(DELTA, itemId="m1", delta="two").line] * 2)
@@ -40,7 +46,7 @@ def test_a_part_comes_before_the_end_of_its_turn_and_once() -> None:
 
 
 def test_a_long_answer_is_kept_as_text() -> None:
-    answers = HalfAnswers()
+    answers = half_answers()
     begun(answers)
     for _ in range(40):
         say(answers, "x" * 10_000)
@@ -48,7 +54,7 @@ def test_a_long_answer_is_kept_as_text() -> None:
 
 
 def test_a_turn_that_completed_leaves_no_part() -> None:
-    answers = HalfAnswers()
+    answers = half_answers()
     begun(answers)
     say(answers, "of a call that was repeated")
     assert said(answers, ev.TurnCompleted("turn", "completed")) == []
@@ -56,7 +62,7 @@ def test_a_turn_that_completed_leaves_no_part() -> None:
 
 
 def test_only_the_newest_unfinished_answer_is_kept() -> None:
-    answers = HalfAnswers()
+    answers = half_answers()
     begun(answers)
     say(answers, "first try")
     begun(answers, "m2")
@@ -69,7 +75,7 @@ def test_only_the_newest_unfinished_answer_is_kept() -> None:
 
 
 def test_a_finished_or_an_empty_answer_leaves_no_part() -> None:
-    answers = HalfAnswers()
+    answers = half_answers()
     begun(answers)
     say(answers, " \n")
     assert said(answers) == []
@@ -81,21 +87,18 @@ def test_a_finished_or_an_empty_answer_leaves_no_part() -> None:
 
 
 def test_the_end_of_another_turn_takes_nothing() -> None:
-    answers = HalfAnswers()
+    answers = half_answers()
     begun(answers)
     say(answers, "half")
     assert said(answers, ev.TurnCompleted("other", "interrupted")) == []
     assert said(answers) == ["half"]
 
 
-def test_what_codex_said_before_it_died_is_taken_or_forgotten() -> None:
-    answers = HalfAnswers()
+def test_what_codex_said_before_it_died_is_taken_once() -> None:
+    answers = half_answers()
     assert answers.take("thread") == ()
     begun(answers)
     say(answers, "half")
     [part] = answers.take("thread")
     assert isinstance(part, ev.EntryRecorded)
-    begun(answers)
-    say(answers, "half")
-    answers.forget()
     assert answers.take("thread") == ()

@@ -20,6 +20,7 @@ from trimpoint.journal.port import StateStore
 from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.idle import InUse
 from trimpoint.threads.loaded_threads import LoadedThreads, Subscriber
+from trimpoint.threads.unfinished_answers import UnfinishedAnswers
 from trimpoint.threads.writing.flushing import OnTrouble, Trouble
 from trimpoint.threads.writing.receipts import CommandResult
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -129,6 +130,11 @@ class ThreadRegistry:
     async def sweep(self) -> None:
         """Writes due snapshots and the catalogue, and unloads idle threads."""
         await self._threads.sweep()
+
+    @property
+    def unfinished_answers(self) -> UnfinishedAnswers:
+        """Returns what was said of answers that are not finished."""
+        return self._threads.unfinished_answers
 
     @property
     def sequence(self) -> int:

@@ -10,10 +10,12 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 from trimpoint.testkit import failure, hang, say
+from trimpoint.threads.unfinished_answers import FILE_NAME
 
-from tests.deadlines import STEP_S
+from tests.deadlines import SCENARIO_S, STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
+from tests.e2e.daemon_process import daemon_process
 
 pytestmark = pytest.mark.codex
 
@@ -120,6 +122,36 @@ async def test_what_was_said_before_codex_died_is_recorded(harness: Harness) -> 
             request = await talk.turn()
         assert not request.mentions(HALF)
         assert (await said(talk))[:2] == ["go", HALF]
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+async def test_what_was_said_before_the_daemon_ended_is_recorded(
+    harness: Harness, how: signal.Signals
+) -> None:
+    stop = anyio.Event()
+    async with daemon_process(harness) as process, harness.client() as client:
+        talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
+        with anyio.fail_after(SCENARIO_S):
+            await talk.turn()
+            await say_half(talk, stop, "go")
+            while how is signal.SIGKILL and not _is_kept(harness):  # noqa: ASYNC110 (a file)
+                await anyio.sleep(0.05)
+            process.send_signal(how)
+            await process.wait()
+    stop.set()
+    async with daemon_process(harness), harness.client() as client:
+        talk = Conversation(client, talk.thread_id, harness.model, harness.script)
+        talk.turns = 2
+        assert await said(talk) == ALL[:4]
+        request = await talk.turn()
+        assert not request.mentions(HALF)
+        assert request.mentions("go")
+        assert await said(talk) == ALL
+
+
+def _is_kept(harness: Harness) -> bool:
+    file = harness.state_dir / FILE_NAME
+    return file.exists() and HALF.encode() in file.read_bytes()
 
 
 async def test_what_was_said_before_the_model_failed_is_recorded(harness: Harness) -> None:

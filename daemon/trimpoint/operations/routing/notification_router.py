@@ -82,7 +82,7 @@ class NotificationRouter:
         self._provider_compactions = ProviderCompactions()
         self.foreign_usage = ForeignThreadUsage()
         self.names = NameReports()
-        self.half_answers = HalfAnswers()
+        self.half_answers = HalfAnswers(registry.unfinished_answers)
 
     def subscribe_child_exit(self, subscriber: Callable[[], None]) -> None:
         """Calls `subscriber` each time Codex has ended, after its open turns and requests were
@@ -286,7 +286,6 @@ class NotificationRouter:
             self._end_turn(writer, f"{WENT_AWAY}: {reason}")
         self._sub_agents.forget_epoch()
         self._provider_compactions.forget_epoch()
-        self.half_answers.forget()
         self.foreign_usage.forget_epoch()
         self.names.forget_epoch()
         for callback in self._child_exit_subscribers:
@@ -383,10 +382,10 @@ class NotificationRouter:
             writer.record_facts(*self.half_answers.before_end(route.thread_id, facts))
 
     def _end_turn(self, writer: ThreadWriter, reason: str) -> None:
-        state = writer.state
+        state, said = writer.state, self.half_answers.take(writer.thread_id)
         if not state.exists or writer.read_only is not None:
             return
-        writer.record_facts(*self.half_answers.take(state.id))
+        writer.record_facts(*said)
         told = None if self.turn_ends.is_buffered(state.id) else self._sink.begun(state.id)
         # What the disk has refused is not in the state, but clients were told of it.
         turn_ids = dict.fromkeys((state.running_turn_id, state.turn_aliases.get(told or "", told)))

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 from trimpoint_protocol.lenient import as_dict
@@ -25,11 +25,23 @@ Request = Callable[[str, dict[str, Any]], Awaitable[Mapping[str, Any]]]
 """Sends a request to Codex, and returns the answer."""
 
 
+class TrustBefore(NamedTuple):
+    """What Codex trusted before a start. `start` tells starts apart for which Codex may write
+    different things.
+    """
+
+    start: tuple[str, bool, bytes]
+    levels: Mapping[str, str]
+
+
 class ProjectTrust:
     """The folders that a Codex trusts."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
+        # Starts for which Codex wrote nothing. A trim is one of these over and over, and each
+        # question costs it milliseconds.
+        self._harmless: set[tuple[str, bool, bytes]] = set()
 
     @classmethod
     def of_link(cls, link: CodexLink) -> Self:
@@ -55,27 +67,35 @@ class ProjectTrust:
         answer = await self._write(folder, is_trusted=is_trusted)
         return FolderTrust(folder, TRUSTED if is_trusted else None, answer.get("filePath"))
 
-    async def before(self, params: Mapping[str, Any]) -> Mapping[str, str] | None:
+    async def before(self, params: Mapping[str, Any]) -> TrustBefore | None:
         """Returns what Codex trusts before a `thread/start` with these parameters, or None if that
         changes nothing.
         """
         cwd = params.get("cwd")
         if not isinstance(cwd, str) or not any(params.get(name) for name in _LETS_WRITE):
             return None
+        folder = trusted_folder(cwd)
+        start = _start(folder, params)
+        if start in self._harmless:
+            return None
         with suppress(ProviderFailure):  # the start itself is told why
             levels = _levels(await self._request("config/read", {"cwd": cwd}))
-            return None if trusted_folder(cwd) in levels else levels
+            return None if folder in levels else TrustBefore(start, levels)
         return None
 
-    async def added(self, before: Mapping[str, str] | None) -> list[str]:
+    async def added(self, before: TrustBefore | None) -> list[str]:
         """Returns the folders that Codex trusts since `before`."""
-        now: Mapping[str, str] = {}
-        if before is not None:
-            with suppress(ProviderFailure):
-                now = _levels(await self._request("config/read", {}))
-        return [one for one in now if now[one] == TRUSTED and one not in (before or {})]
+        if before is None:
+            return []
+        with suppress(ProviderFailure):
+            now = _levels(await self._request("config/read", {}))
+            added = [one for one in now if now[one] == TRUSTED and one not in before.levels]
+            if not added:
+                self._harmless.add(before.start)
+            return added
+        return []
 
-    async def put_back(self, before: Mapping[str, str] | None) -> None:
+    async def put_back(self, before: TrustBefore | None) -> None:
         """Takes out what Codex has added since `before`."""
         for folder in await self.added(before):
             with suppress(ProviderFailure):
@@ -107,6 +127,14 @@ def trusted_folder(cwd: str) -> str:
         if parent == folder:
             return whole
         folder = parent
+
+
+def _start(folder: str, params: Mapping[str, Any]) -> tuple[str, bool, bytes]:
+    """Returns what decides whether Codex trusts the folder: a folder may become a repository."""
+    git = os.path.join(folder, ".git")
+    is_repository = os.path.isfile(git) or os.path.isfile(os.path.join(git, "HEAD"))
+    asked = msgspec.json.encode([params.get(name) for name in _LETS_WRITE])
+    return folder, is_repository, asked
 
 
 def _main_tree(git_file: str) -> str | None:

@@ -1,6 +1,6 @@
 """Begins threads: new ones, and threads of Codex that have no journal yet."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import anyio.to_thread
@@ -9,6 +9,7 @@ from anyio.lowlevel import checkpoint
 from msgspec import Raw
 from trimpoint_protocol.lenient import as_dict
 
+from trimpoint.codex.project_trust import TrustBefore
 from trimpoint.core.commands.trust import newly_trusted
 from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.model import commands as internal
@@ -79,7 +80,7 @@ async def begin_thread(
 
 
 async def warn_of_trust(
-    threads: ProviderThreads, thread_id: str, trusted: Mapping[str, str] | None
+    threads: ProviderThreads, thread_id: str, trusted: TrustBefore | None
 ) -> None:
     """Warns a thread's clients of folders that Codex has begun to trust since `trusted`."""
     for folder in await threads.trust.added(trusted):

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.codex, pytest.mark.own_daemon]
 
 def repository(house: Harness, name: str) -> Path:
     folder = house.worktree / name
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
     return folder
 
@@ -41,6 +41,14 @@ async def begun(client: Client, folder: Path, **params: Any) -> tuple[str, dict[
 
 async def typed(client: Client, thread_id: str, text: str) -> dict[str, Any]:
     return dict(await client.request("commands/execute", threadId=thread_id, text=text))
+
+
+async def turn(house: Harness, client: Client, thread_id: str) -> None:
+    house.script.then(say("apple-1."))
+    heard = len(client.messages)
+    words = [{"type": "text", "text": "one?"}]
+    await client.request("turn/start", threadId=thread_id, input=words)
+    await client.expect(lambda message: message.get("method") == "turn/completed", heard)
 
 
 async def test_a_folder_that_codex_begins_to_trust_is_named_to_the_client(harness: Harness) -> None:
@@ -65,15 +73,27 @@ async def test_trust_that_was_taken_back_is_not_brought_back_by_a_trim_or_a_fork
     folder = repository(harness, "shop")
     async with harness.daemon(), harness.client() as client:
         thread_id, _ = await begun(client, folder, sandbox="workspace-write")
-        harness.script.then(say("apple-1."))
-        words = [{"type": "text", "text": "one?"}]
-        await client.request("turn/start", threadId=thread_id, input=words)
-        await client.received("turn/completed", threadId=thread_id)
+        await turn(harness, client, thread_id)
         said = await typed(client, thread_id, "/trust no")
         assert (said["status"], said["undo"]) == ("completed", None)
         assert trusted(harness) == {}
         assert (await typed(client, thread_id, "/clear"))["status"] == "completed"
         await client.request("thread/fork", threadId=thread_id)
+        assert trusted(harness) == {}
+
+
+async def test_a_folder_that_becomes_a_repository_between_trims_is_not_trusted(
+    harness: Harness,
+) -> None:
+    folder = harness.worktree / "shop"
+    folder.mkdir()
+    async with harness.daemon(), harness.client() as client:
+        thread_id, _ = await begun(client, folder, sandbox="workspace-write")
+        for number in range(2):
+            await turn(harness, client, thread_id)
+            assert (await typed(client, thread_id, "/clear"))["status"] == "completed"
+            if number == 0:
+                repository(harness, "shop")
         assert trusted(harness) == {}
 
 

@@ -261,6 +261,13 @@ def is_missing_error(error: ProviderFailure) -> bool:
     )
 
 
+def is_moving_error(error: ProviderFailure) -> bool:
+    """Returns whether Codex did not find the rollout of a thread that this one was forked from,
+    because it was archiving that thread: it finds it a moment later (measured: 0.163).
+    """
+    return isinstance(error, ProviderError) and "failed to read lineage metadata" in error.message
+
+
 def is_unstored_error(error: ProviderFailure) -> bool:
     """Returns whether Codex has not yet stored the first turn of the thread, and has no history of
     it. Once the turn has begun, that takes milliseconds (measured: 0.163).

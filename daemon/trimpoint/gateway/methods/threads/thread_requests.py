@@ -12,7 +12,7 @@ from msgspec import Raw
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.errors import ProviderError
-from trimpoint.codex.appserver.supervisor import is_unstored_error
+from trimpoint.codex.appserver.supervisor import is_moving_error, is_unstored_error
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.requests.errors import Refusal
@@ -47,7 +47,8 @@ STORING_PAUSES_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 async def once_stored(state: ThreadState, ask: Callable[[], Awaitable[Answer]]) -> Answer:
     """Returns what `ask` returns, which requests something about a thread. While Codex stores the
-    first turn of the thread, and refuses therefore, it is called again.
+    first turn of the thread, or archives the thread before it, and refuses therefore, it is called
+    again.
 
     :raises ProviderFailure: when there is no result.
     """
@@ -56,7 +57,7 @@ async def once_stored(state: ThreadState, ask: Callable[[], Awaitable[Answer]]) 
             return await ask()
         except ProviderError as error:
             has_begun = state.turns or state.turn_requests
-            if not has_begun or not is_unstored_error(error):
+            if not is_moving_error(error) and not (has_begun and is_unstored_error(error)):
                 raise
         await anyio.sleep(pause_s)
     return await ask()

@@ -13,8 +13,9 @@ from trimpoint.core.context.injections import injection
 from trimpoint.core.decide.undoing import newest_boundary
 from trimpoint.core.model.decision import DiscardPolicy, Policy
 from trimpoint_protocol import commands as wire
+from trimpoint_protocol.errors import Reason
 
-from tests.core.given import client, raw_message, started
+from tests.core.given import client, raw_message, started, trim
 from tests.core.pinning import act, pin, said, shown, unpin
 
 FREE = Policy(discard=DiscardPolicy(floor_tokens=0))
@@ -138,9 +139,18 @@ class Life:
     def _clear(self) -> None:
         keep = self.chance.randint(0, 3)
         begins = self.world.boundary.summary or self.world.injected_at(len(self.world.turns))
-        if keep < self.world.active() or (keep == 0 and begins):
+        if self._is_all_pinned(keep):
+            self.thread.when(trim(keep)).rejected(Reason.NOTHING_TO_TRIM)
+        elif keep < self.world.active() or (keep == 0 and begins):
             self.thread.clear(keep)
             self._trimmed(keep, None)
+
+    def _is_all_pinned(self, keep: int) -> bool:
+        """Whether a clear would take pinned turns and nothing else."""
+        world, pinned = self.world, {one.turn for one in self.pins}
+        places = range(world.first_active, len(world.turns) - keep)
+        beside = world.boundary.summary or any(map(world.injected_at, [*places, places.stop]))
+        return bool(places) and not beside and all(world.turns[at][1] in pinned for at in places)
 
     def _compact(self) -> None:
         keep = self.chance.randint(0, 2)

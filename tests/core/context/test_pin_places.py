@@ -12,7 +12,7 @@ from tests.core.pinning import pin, said, shown
 def test_a_note_stands_before_the_turn_that_came_next_when_it_was_made() -> None:
     thread = started(turns=1)
     pin(thread, note="before turn 2")
-    thread.turns(1)
+    thread.turns(2)
     pin(thread, 1, 2)
     thread.clear()
     assert shown(thread.state) == [

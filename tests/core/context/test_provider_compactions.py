@@ -33,6 +33,7 @@ from tests.core.given import (
     texts,
     trim,
 )
+from tests.core.pinning import pin, shown
 from tests.core.usage import call, complete
 
 WINDOW = 100_000
@@ -117,6 +118,14 @@ def test_with_force_turns_that_codex_compacted_come_back_word_for_word(
         "the last 3 turns kept. 1 turn of them that Codex had compacted came back word for word."
         in said
     )
+
+
+def test_a_clear_of_pinned_turns_that_codex_compacted_brings_them_back() -> None:
+    thread = started()
+    compacted_turn(thread)
+    pin(thread, 1)
+    thread.clear(0)
+    assert shown(thread.state) == ["prompt of turn-1"]
 
 
 def test_the_way_back_from_a_trim_of_what_codex_compacted_is_a_revert(

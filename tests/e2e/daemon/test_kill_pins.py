@@ -155,6 +155,8 @@ class Life:
 
     async def _clear(self, talk: Conversation, world: World) -> dict[str, Any]:
         keep = self.chance.randrange(len(world.active))
+        if all(world.is_pinned(number) for number in world.active[: len(world.active) - keep]):
+            return await self._note(talk, world)  # such a clear is refused
         world.trims.append(len(world.turns) - keep)
         return {"type": "thread.context.trim", "keepLastNTurns": keep}
 

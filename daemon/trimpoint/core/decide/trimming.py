@@ -22,7 +22,7 @@ from trimpoint.core.context.context_size import (
     reported_level,
 )
 from trimpoint.core.context.generations import next_generation
-from trimpoint.core.context.provider_compactions import larger_again
+from trimpoint.core.context.provider_compactions import larger_again, newest_own_compaction
 from trimpoint.core.evolve.compaction_attempts import AUTO
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -48,6 +48,8 @@ _ALL_THE_SAME = (
     CommandHint("/compact --force", "summarizes it all the same"),
     CommandHint("/clear", "drops it"),
 )
+_ALL_PINNED = "Nothing to trim: what would be pruned is pinned, and stays."
+_UNPINNED = (CommandHint("/unpin", "lets go of the newest pin"), CommandHint("/pins", "lists them"))
 _SHOWN = CommandHint("/context", "shows what the context holds")
 _UNDONE = CommandHint("/undo", "takes the last trim back")
 SMALL_SUMMARY_TOKENS = 200
@@ -63,6 +65,8 @@ def trim(state: ThreadState, command: wire.TrimContext, stamp: Stamp) -> Decisio
     if not command.force and (refusal := larger_again(state, keep, f"/clear {keep}")) is not None:
         return refusal
     trigger, summary = command.trigger or "clear", _unless_blank(command.summary)
+    if summary is None and _prunes_only_pinned(state, plan):
+        return Rejected(Reason.NOTHING_TO_TRIM, _ALL_PINNED, hints=_UNPINNED)
     trimmed = open_trimmed_generation(state, plan, stamp, "clear", trigger, summary, 0)
     return Accepted((ev.OperationStarted(stamp.id, "clear"), *trimmed), stamp.id)
 
@@ -77,6 +81,21 @@ def _nothing_to_trim(state: ThreadState, keep: int, keep_none: CommandHint) -> R
         said = f"the agent's context holds {counted(count, 'turn')} and {keep} would be kept"
         hints = (keep_none, _SHOWN)
     return Rejected(Reason.NOTHING_TO_TRIM, f"Nothing to trim: {said}.", hints=hints)
+
+
+def _prunes_only_pinned(state: ThreadState, plan: TrimPlan) -> bool:
+    """Returns whether all that the model is shown of what the trim prunes is pinned, so that it
+    would stay.
+    """
+    if not 0 < plan.pruned_turn_count <= len(state.pins) or plan.pruned_injected:
+        return False
+    if begins_with_summary(state) or newest_own_compaction(state) is not None:
+        return False
+    pinned = {pin.turn_id for pin in state.pins}
+    return all(
+        turn.id in pinned and not turn.injected_before and not turn.injected_apart
+        for turn in state.active_turns[: plan.pruned_turn_count]
+    )
 
 
 def _where_empty(state: ThreadState) -> tuple[CommandHint, ...]:

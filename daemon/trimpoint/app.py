@@ -38,7 +38,7 @@ from trimpoint.http.listening import HttpListeners
 from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.journal.storage.instrumented_files import InstrumentedFiles
 from trimpoint.operations.build import build_files
-from trimpoint.operations.notify import Notifications
+from trimpoint.operations.notify import Notifications, ways_to_tell
 from trimpoint.operations.provider.settings import compact_limit
 from trimpoint.profiles import Profiles, SharedParts
 from trimpoint.recall.recall import Recall
@@ -73,8 +73,8 @@ class Daemon:
         registry.keep_in_memory(self.clients.has_subscribers_for)
         activity = Activity()
         registry.subscribe(activity.on_record)
-        if config.notify.command:
-            Notifications(registry, config.notify.command, config.notify.events, tasks)
+        ways = ways_to_tell(config.notify.command, config.notify.webhook)
+        Notifications(registry, ways, config.notify.events, tasks)
         running = RunningProfiles()
         self.metrics = Metrics(
             MetricSources(registry, activity, self.clients, running, parts.files)

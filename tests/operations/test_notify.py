@@ -1,20 +1,23 @@
-"""The program of the person's that is run when something happens: which events, and what it is
-told.
+"""What is told a person elsewhere when something happens: which events, by a program of theirs and
+by a webhook.
 """
 
+import json
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import get_args
+from threading import Thread
+from typing import Self, get_args
 
-import anyio
+import anyio.to_thread
 import pytest
 from trimpoint.config.sections import NotifySection, ThreadsSection
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.operations import notify
-from trimpoint.operations.notify import Kind, Notifications, run_program
+from trimpoint.operations.notify import Kind, Notifications, Way, run_program, ways_to_tell
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -35,8 +38,7 @@ class Told(list[Mapping[str, str]]):
         self.released = anyio.Event()
         self.released.set()
 
-    async def run(self, command: Sequence[str], told: Mapping[str, str]) -> None:
-        assert command == ["tell-me"]
+    async def tell(self, told: Mapping[str, str]) -> None:
         self.append(told)
         await self.released.wait()
 
@@ -51,7 +53,7 @@ async def watched(told: Told, events: Sequence[Kind] = EVERY) -> AsyncGenerator[
         ThreadRegistry.running(Store(Disk()), Policy(), ThreadsSection(300.0)) as registry,
         anyio.create_task_group() as tasks,
     ):
-        Notifications(registry, ["tell-me"], events, tasks, told.run)
+        Notifications(registry, [Way("tell-me", told.tell)], events, tasks)
         with anyio.fail_after(STEP_S):
             yield await begin(registry)
             tasks.cancel_scope.cancel()
@@ -129,11 +131,11 @@ async def test_a_program_that_fails_costs_nothing(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(notify, "PAUSE_S", 0.0)
     told = Told()
 
-    async def broken(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    async def broken(environment: Mapping[str, str]) -> None:
         told.append(environment)
         raise FileNotFoundError(2, "There is no such program")
 
-    monkeypatch.setattr(told, "run", broken)
+    monkeypatch.setattr(told, "tell", broken)
     async with watched(told, ["done"]) as writer:
         await record(writer, *turn("T1"))
         await record(writer, *turn("T2"))
@@ -174,3 +176,92 @@ async def test_a_program_that_does_not_end_is_ended_with_its_children(tmp_path: 
 async def test_a_program_that_is_not_there_is_named() -> None:
     with pytest.raises(FileNotFoundError, match="no such program"):
         await run_program(["no-such-program-anywhere"], {})
+
+
+class Service:
+    """An HTTP server on the loopback that keeps what is posted, and answers with `status`."""
+
+    def __init__(self, status: int) -> None:
+        posted = self.posted = list[tuple[str, bytes]]()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                size = int(self.headers["Content-Length"])
+                posted.append((self.headers["Content-Type"], self.rfile.read(size)))
+                self.send_response(status)
+                self.end_headers()
+
+            def log_message(self, *args: object) -> None:
+                """Prints nothing."""
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/secret"
+
+    async def __aenter__(self) -> Self:
+        self._thread = Thread(target=self._server.serve_forever, args=(0.01,))
+        self._thread.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await anyio.to_thread.run_sync(self._server.shutdown)
+        self._thread.join()
+        self._server.server_close()
+
+
+WHAT_HAPPENED = {
+    "TRIMPOINT_EVENT": "asks",
+    "TRIMPOINT_SAID": "The agent asks.",
+    "TRIMPOINT_THREAD": THREAD,
+    "TRIMPOINT_TITLE": 'a "shop"',
+    "TRIMPOINT_FOLDER": "/shop",
+}
+
+
+async def test_a_webhook_is_posted_what_happened() -> None:
+    async with Service(204) as service:
+        [way] = ways_to_tell([], service.url)
+        await way.tell(WHAT_HAPPENED)
+    [(kind, body)] = service.posted
+    assert kind == "application/json"
+    assert json.loads(body) == {
+        "event": "asks",
+        "said": "The agent asks.",
+        "thread": THREAD,
+        "title": 'a "shop"',
+        "folder": "/shop",
+        "text": 'a "shop": The agent asks.',
+    }
+
+
+async def test_a_webhook_that_refuses_or_is_not_there_fails_and_its_path_is_not_logged() -> None:
+    async with Service(403) as service:
+        [way] = ways_to_tell([], service.url)
+        with pytest.raises(OSError, match="403"):
+            await way.tell(WHAT_HAPPENED)
+    with pytest.raises(OSError, match="refused"):
+        await way.tell(WHAT_HAPPENED)
+    assert way.name == service.url.split("/")[2]
+
+
+async def test_a_webhook_that_hangs_keeps_no_program_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(notify, "PAUSE_S", 0.0)
+    hanging, quick = Told(), Told()
+    hanging.released = anyio.Event()
+    async with (
+        ThreadRegistry.running(Store(Disk()), Policy(), ThreadsSection(300.0)) as registry,
+        anyio.create_task_group() as tasks,
+    ):
+        ways = [Way("webhook", hanging.tell), Way("program", quick.tell)]
+        Notifications(registry, ways, ["done"], tasks)
+        writer = await begin(registry)
+        await record(writer, *turn("T1"))
+        await record(writer, *turn("T2"))
+        assert (hanging.kinds, quick.kinds) == (["done"], ["done", "done"])
+        tasks.cancel_scope.cancel()
+
+
+def test_a_webhook_is_a_url() -> None:
+    with pytest.raises(ValueError, match="http"):
+        NotifySection(webhook="file:///etc/passwd")

@@ -172,15 +172,22 @@ class LimitsSection(_Section, frozen=True):
 
 
 class NotifySection(_Section, frozen=True):
-    """`[notify]`: the program that is run when one of the events happens; none when empty."""
+    """`[notify]`: the program that is run, and the URL that is posted to, when one of the events
+    happens; none when empty.
+    """
 
     command: tuple[str, ...] = ()
+    webhook: str = ""
     events: tuple[Literal["done", "asks", "critical", "automatic", "failed"], ...] = (
         "asks",
         "critical",
         "automatic",
         "failed",
     )
+
+    def __post_init__(self) -> None:
+        if self.webhook and not self.webhook.startswith(("https://", "http://")):
+            raise ValueError(f"webhook takes an http(s) URL, not {self.webhook!r}")
 
 
 class ThreadsSection(_Section, frozen=True):

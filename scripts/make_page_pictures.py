@@ -15,7 +15,7 @@ from trimpoint.testkit import Reply, Usage, call, hang, reasoning, run, say
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from tests.e2e.worktree import git
-from tests.web.browser import CUT
+from tests.web.browser import CUT, chromium
 from tests.web.stage import SETTINGS, Stage, staged
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "img"
@@ -307,7 +307,7 @@ async def of_the_readme(pictures: Pictures) -> None:
 
 async def main() -> None:
     """Makes the pictures."""
-    async with staged(QUESTIONS, viewport=WIDE) as stage:
+    async with chromium() as browser, staged(browser, QUESTIONS, viewport=WIDE) as stage:
         prepare(stage.house.worktree)
         if len(sys.argv) == 1:
             await of_the_readme(Pictures(stage, DOCS))

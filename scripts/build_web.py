@@ -14,7 +14,12 @@ from pathlib import Path
 
 WEB = Path(__file__).resolve().parents[1] / "web"
 EXTENSION = WEB.parent / "editors" / "vscode"
-BUILT = ("index.html", "main.js", "colours.js", "app.css", "icon.svg", "licenses.txt")
+PACKED = ("main.js", "colours.js", "app.css")
+BUILT = (
+    *("index.html", "early.js", "icon.svg", "licenses.txt"),
+    *PACKED,
+    *(f"{name}.br" for name in PACKED),
+)
 SOURCES = ("package-lock.json", "package.json", "build.mjs")
 # What the lock file and the build need; older ones fail without saying why.
 MIN_NODE = 18

@@ -1,8 +1,9 @@
-// Bundles the page into `built`: one script and one for the colours of code, one style sheet, and what goes along with them; the same bytes each time.
+// Bundles the page into `built`: one script, one for what is said before it is there, one for the colours of code, one style sheet, and what goes along with them; the same bytes each time.
 // `node build.mjs --watch` builds again at each change, readable and with a source map.
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync } from "node:zlib";
 import { context } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -40,7 +41,7 @@ const lexerOnly = {
 };
 const bundler = await context({
     absWorkingDir: here,
-    entryPoints: ["app/main.js", "app/colours.js", "app/app.css"],
+    entryPoints: ["app/early.js", "app/main.js", "app/colours.js", "app/app.css"],
     bundle: true,
     minify: !isWatched,
     sourcemap: isWatched && "inline",
@@ -61,6 +62,9 @@ if (isWatched) {
     const { metafile } = await bundler.rebuild();
     await bundler.dispose();
     await writeFile(join(out, "licenses.txt"), await licences(Object.keys(metafile.inputs)));
+    for (const name of ["main.js", "colours.js", "app.css"]) {
+        await writeFile(join(out, `${name}.br`), brotliCompressSync(await readFile(join(out, name))));
+    }
 }
 
 /** The licences ask to go along with the code. */

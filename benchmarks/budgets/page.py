@@ -172,8 +172,8 @@ def run_slow(stage: Bench) -> Outcome:
     link = "at 400 ms and 400 kbit/s, median"
     return Outcome(
         [
-            Verdict("a first thread over a slow link", first.median, at_most(6000, "ms"), link),
-            Verdict("the next one", again.median, at_most(3500, "ms"), link),
+            Verdict("a first thread over a slow link", first.median, at_most(3000, "ms"), link),
+            Verdict("the next one", again.median, at_most(2000, "ms"), link),
         ],
         [first, again],
     )

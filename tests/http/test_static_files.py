@@ -72,6 +72,21 @@ def test_files_are_packed_for_who_can_unpack_them(tmp_path: Path) -> None:
     assert gzip.decompress(packed.body) == b"export {};"
 
 
+def test_what_the_build_has_packed_better_is_sent_to_who_can_unpack_it(tmp_path: Path) -> None:
+    files = built(tmp_path)
+    (tmp_path / f"{BUILT}.br").write_bytes(b"packed")
+    for encoding, sent in (("gzip, deflate, br", b"packed"), ("", b"export {};")):
+        found = asked(files, f"{base_of(files)}{BUILT}", encoding=encoding)
+        assert found is not None
+        assert found.body == sent
+        assert dict(found.headers).get("Content-Encoding", "") == ("br" if encoding else "")
+        assert dict(found.headers)["Vary"] == "Accept-Encoding"
+    page = asked(files, f"{base_of(files)}index.html", encoding="br, gzip")
+    assert page is not None
+    assert dict(page.headers)["Content-Encoding"] == "gzip"
+    assert asked(files, f"{base_of(files)}{BUILT}.br") is None
+
+
 def test_no_file_outside_the_folder_is_served(tmp_path: Path) -> None:
     (tmp_path / "secret.js").write_text("no")
     files = built(tmp_path / "app")

@@ -83,6 +83,7 @@ async def test_events_are_followed_from_the_answer_on_until_the_block_ends() -> 
                 "threadId": "t",
                 "afterSequence": 4,
                 "turns": None,
+                "entries": None,
             }
         assert (await server.read())["method"] == "orchestration/unsubscribeThread"
 

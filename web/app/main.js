@@ -11,7 +11,8 @@ const shell = isInEditor() ? editorShell() : isInShell() ? await shellObject() :
 if (!shell && !keptLogin()) {
     location.replace("/login");
 }
-const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+const page = /** @type {{ahead?: import("./link/ahead.js").Ahead}} */ (globalThis);
+page.ahead ??= undefined; // from now on no other one is begun
 const app = new App(shell);
 render(html`<${Page} app=${app} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
-app.start(shell ? overShell(shell) : overWebSocket(`${scheme}//${location.host}/rpc`));
+app.start(shell ? overShell(shell) : overWebSocket(page.ahead));

@@ -1240,24 +1240,26 @@ export type StorageParams = {
 /**
  * `afterSequence`: the last event that the client knows; the events after it are replayed where that is possible, instead of a snapshot.
  *
- * An event number is never used twice: after the journal was restored from a backup, a number of the lost history gets a snapshot. `turns` limits the snapshot to that many turns, as in `orchestration/snapshot`.
+ * An event number is never used twice: after the journal was restored from a backup, a number of the lost history gets a snapshot. `turns` limits the snapshot to that many turns, as in `orchestration/snapshot`. `entries` adds so many of the newest entries, with all sections expanded, for a client to which another request would cost a round trip.
  */
 export type SubscribeParams = {
     threadId: string;
     afterSequence?: number | null;
     turns?: number | null;
+    entries?: number | null;
 };
 
 /**
  * `mode` is snapshot: `thread` is the state to start from; or replay: the missed events follow as notifications.
  *
- * Then `orchestration/synchronized`, then live events. `live` are the items of the running turn.
+ * Then `orchestration/synchronized`, then live events. `live` are the items of the running turn. `timeline` comes with a snapshot where `entries` were asked for: the newest page of `timeline/read`, whose `nextCursor` goes on there.
  */
 export type SubscribeResult = {
     mode: "replay" | "snapshot";
     thread: OrchestrationThread | null;
     sequence: number;
     live?: LiveItem[];
+    timeline?: TimelinePage | null;
 };
 
 /**

@@ -1,11 +1,13 @@
 """The files of the web page, read once and addressed by their content.
 
 The address of each file contains a digest of all files. So browsers may cache them for ever, and
-all files of a page have the same version.
+all files of a page have the same version. The build packs some of them with Brotli, an eighth
+smaller than what gzip makes of them; browsers take that from this machine and over TLS.
 """
 
 import gzip
 import hashlib
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,9 +49,11 @@ def missing_page(folder: Path) -> str:
 
 
 class _Files(NamedTuple):
+    """`packed` has the files by encoding and name, the best encoding first."""
+
     digest: str
     plain: dict[str, bytes]
-    packed: dict[str, bytes]
+    packed: dict[str, dict[str, bytes]]
 
 
 class StaticFiles:
@@ -84,10 +88,12 @@ class StaticFiles:
         if digest != files.digest or name not in files.plain:
             return None
         content_type = TYPES[Path(name).suffix]
-        if "gzip" in request.headers.get("accept-encoding", ""):
-            packed = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"), _FOREVER)
-            return Response(200, files.packed[name], content_type, packed)
         headers = (("Vary", "Accept-Encoding"), _FOREVER)
+        taken = re.findall(r"[\w-]+", request.headers.get("accept-encoding", ""))
+        for encoding, packed in files.packed.items():
+            if encoding in taken and name in packed:
+                encoded = (("Content-Encoding", encoding), *headers)
+                return Response(200, packed[name], content_type, encoded)
         return Response(200, files.plain[name], content_type, headers)
 
     def _current(self) -> _Files:
@@ -106,7 +112,11 @@ def _read(paths: dict[str, Path]) -> _Files:
     for name, content in plain.items():
         digest.update(f"{name} {len(content)} ".encode())
         digest.update(content)
-    packed = {name: gzip.compress(content, mtime=0) for name, content in plain.items()}
+    built = {name: path.with_name(f"{path.name}.br") for name, path in paths.items()}
+    packed = {
+        "br": {name: path.read_bytes() for name, path in built.items() if path.exists()},
+        "gzip": {name: gzip.compress(content, mtime=0) for name, content in plain.items()},
+    }
     return _Files(digest.hexdigest()[:_DIGEST_LENGTH], plain, packed)
 
 

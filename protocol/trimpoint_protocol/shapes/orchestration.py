@@ -55,18 +55,38 @@ class DispatchResult(Result, frozen=True, kw_only=True):
     operation_id: str | None
 
 
+class TimelineParams(Params, frozen=True, kw_only=True):
+    """Pages go back from the newest entry. `expand` lists trim points whose pruned section is
+    wanted, or is "all".
+    """
+
+    thread_id: str
+    expand: list[str] | Literal["all"] | None = None
+    cursor: str | None = None
+    limit: PageSize | None = None
+
+
+class TimelinePage(Result, frozen=True, kw_only=True):
+    """Oldest first within the page; `nextCursor` is null when nothing older is left."""
+
+    entries: list[TimelineEntry]
+    next_cursor: str | None
+
+
 class SubscribeParams(Params, frozen=True, kw_only=True):
     """`afterSequence`: the last event that the client knows; the events after it are replayed where
     that is possible, instead of a snapshot.
 
     An event number is never used twice: after the journal was restored from a backup, a number of
     the lost history gets a snapshot. `turns` limits the snapshot to that many turns, as in
-    `orchestration/snapshot`.
+    `orchestration/snapshot`. `entries` adds so many of the newest entries, with all sections
+    expanded, for a client to which another request would cost a round trip.
     """
 
     thread_id: str
     after_sequence: Annotated[int, msgspec.Meta(ge=0)] | None = None
     turns: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    entries: PageSize | None = None
 
 
 class LiveItem(Result, frozen=True, kw_only=True):
@@ -84,12 +104,15 @@ class SubscribeResult(Result, frozen=True, kw_only=True):
     as notifications.
 
     Then `orchestration/synchronized`, then live events. `live` are the items of the running turn.
+    `timeline` comes with a snapshot where `entries` were asked for: the newest page of
+    `timeline/read`, whose `nextCursor` goes on there.
     """
 
     mode: Literal["snapshot", "replay"]
     thread: OrchestrationThread | None
     sequence: int
     live: list[LiveItem] = []
+    timeline: TimelinePage | None = None
 
 
 class SnapshotParams(Params, frozen=True, kw_only=True):
@@ -144,24 +167,6 @@ class SnapshotResult(Result, frozen=True, kw_only=True):
     threads: list[ThreadOverview]
     clients: int | None = None
     live: list[LiveItem] = []
-
-
-class TimelineParams(Params, frozen=True, kw_only=True):
-    """Pages go back from the newest entry. `expand` lists trim points whose pruned section is
-    wanted, or is "all".
-    """
-
-    thread_id: str
-    expand: list[str] | Literal["all"] | None = None
-    cursor: str | None = None
-    limit: PageSize | None = None
-
-
-class TimelinePage(Result, frozen=True, kw_only=True):
-    """Oldest first within the page; `nextCursor` is null when nothing older is left."""
-
-    entries: list[TimelineEntry]
-    next_cursor: str | None
 
 
 class ExportParams(Params, frozen=True, kw_only=True):

@@ -83,6 +83,25 @@ async def test_a_follower_gets_a_snapshot_a_marker_and_then_each_event_once_with
         assert events(two, after) == []
 
 
+async def test_a_follower_can_have_the_newest_entries_with_the_snapshot(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as one:
+        thread_id = await begun(one, harness, turns=3)
+        follow = "orchestration/subscribeThread"
+        subscribed = await one.result(follow, threadId=thread_id, turns=1, entries=2)
+        asked = {"threadId": thread_id, "expand": "all"}
+        newest = await one.result("timeline/read", **asked, limit=2)
+        assert subscribed["timeline"] == newest
+        cursor = subscribed["timeline"]["nextCursor"]
+        older = await one.result("timeline/read", **asked, limit=2, cursor=cursor)
+        whole = await one.result("timeline/read", **asked)
+        assert older["entries"] + newest["entries"] == whole["entries"][-4:]
+        plain = await one.result(follow, threadId=thread_id)
+        replayed = await one.result(
+            follow, threadId=thread_id, afterSequence=plain["sequence"], entries=2
+        )
+        assert (plain["timeline"], replayed["timeline"]) == (None, None)
+
+
 async def test_a_returning_client_is_sent_exactly_the_missed_events(harness: Harness) -> None:
     async with harness.daemon(), connect_socket(harness.socket) as one:
         thread_id = await begun(one, harness, turns=1)

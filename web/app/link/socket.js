@@ -1,6 +1,7 @@
 /**
  * Lines over a WebSocket.
  *
+ * @import {Ahead} from "./ahead.js"
  * @import {Carrier} from "./lines.js"
  */
 import { keptLogin } from "./login.js";
@@ -10,27 +11,47 @@ const LINES = "trimpoint.lines";
 // The only header of a WebSocket that a page chooses.
 const LOGIN = "trimpoint.login.";
 
+/** Returns a connection to the daemon that has served the page. */
+export function openedSocket() {
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    return new WebSocket(`${scheme}//${location.host}/rpc`, [LINES, `${LOGIN}${keptLogin() ?? "none"}`]);
+}
+
 /**
- * @param {string} url
+ * @param {Ahead} [ahead] the connection that is there already, for the first time
  * @returns {Carrier}
  */
-export function overWebSocket(url) {
+export function overWebSocket(ahead) {
     return (listener) => {
-        const socket = new WebSocket(url, [LINES, `${LOGIN}${keptLogin() ?? "none"}`]);
+        const begun = ahead && ahead.socket.readyState <= WebSocket.OPEN ? ahead : null;
+        ahead = undefined;
+        const socket = begun?.socket ?? openedSocket();
+        const said = begun?.said ?? [];
         let hasOpened = false;
-        socket.onopen = () => {
-            hasOpened = true;
-            listener.onOpen((line) => {
-                if (socket.readyState === WebSocket.OPEN) {
-                    socket.send(line);
-                }
-            });
-        };
-        socket.onmessage = (event) => {
+        /** @param {MessageEvent} event */
+        const hear = (event) => {
             for (const line of event.data.split("\n")) {
                 listener.onLine(line);
             }
         };
+        const begin = () => {
+            hasOpened = true;
+            listener.onOpen((line) => {
+                if (said.length > 0) {
+                    if (said.shift() !== line) {
+                        socket.close(); // the address has changed meanwhile: the next connection begins with what it names now
+                    }
+                } else if (socket.readyState === WebSocket.OPEN) {
+                    socket.send(line);
+                }
+            });
+            begun?.heard.forEach(hear);
+        };
+        socket.onopen = begin;
+        socket.onmessage = hear;
+        if (socket.readyState === WebSocket.OPEN) {
+            begin();
+        }
         socket.onclose = async () => {
             listener.onClose();
             if (!hasOpened && (await isLoggedOut())) {

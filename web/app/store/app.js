@@ -41,6 +41,7 @@ export class App {
     constructor(shell) {
         this.shell = shell;
         this.session = new Session({
+            onReached: () => this.open.value?.follow() ?? this.select(idInAddress(), true), // first what is read
             onReady: () => this._ready(),
             onNotification: (method, params) => this._onNotification(method, params),
             onRequest: (id, method, params) => this._onRequest(id, method, params),
@@ -289,7 +290,6 @@ export class App {
         if (this.notice.value?.isLost) {
             this.notice.value = null;
         }
-        this.open.value?.follow() ?? this.select(idInAddress(), true); // first what is read
         this.fleet.refresh();
         this._offers.read();
         await this._list.refresh();

@@ -5,6 +5,7 @@
  * @import {Listener} from "../link/peer.js"
  * @import {Refusal} from "../link/peer.js"
  */
+import { HELLO } from "../link/ahead.js";
 import { connect } from "../link/lines.js";
 import { Disconnected, Peer } from "../link/peer.js";
 import { signal } from "../vendor.js";
@@ -12,10 +13,9 @@ import { signal } from "../vendor.js";
 // A network that is gone says nothing: without an answer for this long the connection is given up.
 const BEAT_MS = 10_000;
 const PATIENCE_MS = 8_000;
-const QUIET = ["rawResponseItem/completed", "rawResponse/completed", "turn/diff/updated", "account/rateLimits/updated"];
 
 export class Session {
-    /** @param {Listener & {onReady: () => void}} listener */
+    /** @param {Listener & {onReached: () => void, onReady: () => void}} listener `onReached` before the daemon has greeted */
     constructor(listener) {
         this._listener = listener;
         /** @type {Peer | null} */
@@ -103,10 +103,10 @@ export class Session {
         this.isLoggedOut.value = false;
         this._peer = peer;
         try {
-            await peer.request("initialize", {
-                clientInfo: { name: "trimpoint-web", title: "trimpoint", version: "1" },
-                capabilities: { experimentalApi: true, optOutNotificationMethods: QUIET },
-            });
+            const greeted = peer.request("initialize", HELLO);
+            peer.notify("initialized");
+            this._listener.onReached(); // what is asked now is answered behind it, without another round trip
+            await greeted;
         } catch (error) {
             if (!(error instanceof Disconnected)) {
                 this.refusal.value = /** @type {Refusal} */ (error);
@@ -114,7 +114,6 @@ export class Session {
             return;
         }
         this.refusal.value = null;
-        peer.notify("initialized");
         this.state.value = "open";
         clearInterval(this._beats);
         this._beats = setInterval(() => this._beat(peer), BEAT_MS);

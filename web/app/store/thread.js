@@ -5,16 +5,15 @@
  * @import {ThreadState} from "../model/shapes.js"
  * @import {Settings} from "../model/settings.js"
  * @import {Session} from "./session.js"
- * @import {ContextStatus, EventEnvelope} from "../protocol.js"
+ * @import {ContextStatus, EventEnvelope, TimelinePage} from "../protocol.js"
  */
+import { FOLLOW, following } from "../link/ahead.js";
 import { apply } from "../model/fold.js";
 import { catchUp, forget, note, nothingLive } from "../model/live.js";
 import { settingsOf } from "../model/settings.js";
 import { addOlder, addTurns, blockerOf, stateOf } from "../model/state.js";
 import { signal } from "../vendor.js";
 
-const FIRST_TURNS = 40; // more than a screen holds, and little for a slow link
-const FIRST_PAGE = 60;
 const LARGEST_PAGE = 1000;
 const PAGE = 400; // what is drawn of it in one go has to fit between two frames
 const JOIN_AFTER_MS = 600;
@@ -159,7 +158,11 @@ export class Thread {
             return false;
         }
         try {
-            await this._readPage(limit, isQuiet);
+            const { state } = this;
+            const page = await this._session.request("timeline/read", {
+                threadId: this.id, expand: "all", cursor: this._cursor, limit,
+            });
+            await this._take(state, page, isQuiet);
         } catch {
             this._cursor = null; // it was of another view of the thread; what is known already is skipped
             return false;
@@ -275,32 +278,23 @@ export class Thread {
 
     /** @param {number | null} afterSequence */
     async _subscribe(afterSequence) {
-        const answer = await this._session.request("orchestration/subscribeThread", {
-            threadId: this.id, afterSequence, turns: FIRST_TURNS,
-        });
+        const answer = await this._session.request(FOLLOW, following(this.id, afterSequence));
         if (answer.mode === "replay") {
             return;
         }
         this.state = stateOf(answer.thread);
         this.context.value = answer.thread.context;
-        this._cursor = null;
-        await this._readPage(FIRST_PAGE);
-        this.version.value += 1;
+        await this._take(this.state, answer.timeline);
     }
 
     /**
-     * @param {number} limit
+     * Takes a page of history in.
+     * @param {ThreadState} state
+     * @param {TimelinePage} page
      * @param {boolean} [isQuiet] whether it is drawn later
      */
-    async _readPage(limit, isQuiet = false) {
-        const state = this.state;
-        if (state === null) {
-            return;
-        }
-        const page = await this._session.request("timeline/read", {
-            threadId: this.id, expand: "all", cursor: this._cursor, limit,
-        });
-        const oldest = page.entries.find((/** @type {any} */ entry) => entry.turnId)?.turnId;
+    async _take(state, page, isQuiet = false) {
+        const oldest = /** @type {any[]} */ (page.entries).find((entry) => entry.turnId)?.turnId;
         while (state.turnsFrom > 0 && (page.nextCursor === null || (oldest && !state.turnIndex.has(oldest)))) {
             await this._readTurns(state);
         }

@@ -135,6 +135,10 @@ class ExtensionHandlers:
         shown = None if is_replayed else await self._snapshot_of(writer, window, context)
         # A snapshot is of the state, which may be ahead of what is durable.
         sequence = writer.durable_sequence if shown is None else shown.sequence
+        newest = None
+        if shown is not None and params.entries is not None:
+            asked = m.TimelineParams(thread_id=params.thread_id, expand="all", limit=params.entries)
+            newest = timeline_page(writer.state, asked)
 
         def then() -> None:
             # Everything that became durable before this moment is sent here, and everything later
@@ -155,6 +159,7 @@ class ExtensionHandlers:
             thread=shown,
             sequence=sequence,
             live=self._deps.live.of(params.thread_id),
+            timeline=newest,
         )
 
     async def _snapshot_of(

@@ -9,10 +9,11 @@ from trimpoint.core.model.decision import Policy
 from trimpoint.threads import replacements
 from trimpoint.threads.errors import CommandRefused, JournalRefuses, ReplacementDelayed
 from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writing.writer import ThreadWriter
 from trimpoint_protocol.commands import ArchiveAndNew
 
 from tests.deadlines import STEP_S
-from tests.threads.stage import OTHER, THREAD, Disk, Store, begin, published
+from tests.threads.stage import OTHER, THREAD, Disk, Store, begin, published, turn
 
 NEW = "01900000-0000-7000-8000-00000000000a"
 COMMAND = ArchiveAndNew(command_id="new", thread_id=THREAD, new_thread_id=NEW)
@@ -23,10 +24,18 @@ def disk() -> Disk:
     return Disk()
 
 
+async def begin_used(registry: ThreadRegistry, thread_id: str = THREAD) -> ThreadWriter:
+    """Begins a thread with a turn: an empty one is not replaced."""
+    writer = await begin(registry, thread_id)
+    writer.record_facts(*turn("turn 1"))
+    await writer.flush()
+    return writer
+
+
 async def left_half_done(disk: Disk) -> None:
     """An archived thread whose replacement the disk did not take."""
     async with ThreadRegistry.running(Store(disk), Policy()) as registry:
-        writer = await begin(registry)
+        writer = await begin_used(registry)
         disk.fill(NEW)
         await registry.dispatch(COMMAND)
         writer.record_facts(
@@ -36,7 +45,7 @@ async def left_half_done(disk: Disk) -> None:
 
 async def test_the_command_is_carried_out_though_the_second_journal_is_refused(disk: Disk) -> None:
     async with ThreadRegistry.running(Store(disk), Policy()) as registry:
-        await begin(registry)
+        await begin_used(registry)
         disk.fill(NEW)
         result = await registry.dispatch(COMMAND)
         assert any(isinstance(event, ev.ArchivedAndNewCreated) for event in result.record.events)
@@ -54,7 +63,7 @@ async def test_the_second_journal_is_begun_as_soon_as_the_disk_takes_it(
     tried_again = anyio.Event()
     with anyio.fail_after(STEP_S):
         async with ThreadRegistry.running(Store(disk), Policy()) as registry:
-            await begin(registry)
+            await begin_used(registry)
             disk.fill(NEW)
             await registry.dispatch(COMMAND)
             disk.on_refusal = tried_again.set
@@ -68,7 +77,7 @@ async def test_the_second_journal_is_begun_as_soon_as_the_disk_takes_it(
 
 async def test_opening_the_promised_thread_begins_it(disk: Disk) -> None:
     async with ThreadRegistry.running(Store(disk), Policy()) as registry:
-        await begin(registry)
+        await begin_used(registry)
         disk.fill(NEW)
         await registry.dispatch(COMMAND)
         disk.free()
@@ -77,7 +86,7 @@ async def test_opening_the_promised_thread_begins_it(disk: Disk) -> None:
 
 async def test_a_refusal_of_the_first_journal_refuses_the_command(disk: Disk) -> None:
     async with ThreadRegistry.running(Store(disk), Policy()) as registry:
-        await begin(registry)
+        await begin_used(registry)
         disk.fill()
         with pytest.raises(JournalRefuses):
             await registry.dispatch(COMMAND)
@@ -88,8 +97,8 @@ async def test_a_refusal_of_the_first_journal_refuses_the_command(disk: Disk) ->
 
 async def test_a_promised_thread_id_is_given_to_no_other_thread(disk: Disk) -> None:
     async with ThreadRegistry.running(Store(disk), Policy()) as registry:
-        await begin(registry)
-        await begin(registry, OTHER)
+        await begin_used(registry)
+        await begin_used(registry, OTHER)
         disk.fill(NEW)
         await registry.dispatch(COMMAND)
         with pytest.raises(CommandRefused):
@@ -137,8 +146,8 @@ async def test_a_refused_beginning_leaves_nothing_that_could_cut_the_next_one(di
         disk.records[THREAD] = []  # the file is there, so that only the record is refused
         disk.fill()
         with pytest.raises(JournalRefuses):
-            await begin(registry)
+            await begin_used(registry)
         assert registry.loaded(THREAD) is None
         disk.free()
-        await begin(registry)
+        await begin_used(registry)
     assert disk.written().id == THREAD

@@ -147,7 +147,7 @@ async def test_the_thread_that_new_made_stays_as_long_as_the_one_it_was_made_for
     monkeypatch.setattr(loaded_threads.time, "time_ns", lambda: now_ms * 1_000_000)
     store = StateDirectory(tmp_path)
     async with ThreadRegistry.running(store, Policy()) as registry:
-        await begin(registry, THREAD)
+        (await begin(registry, THREAD)).record_facts(*turn("turn 1"))
         await registry.dispatch(
             wire.ArchiveAndNew(command_id="n", thread_id=THREAD, new_thread_id=OTHER)
         )

@@ -128,12 +128,14 @@ async def test_a_thread_is_named_by_any_end_of_its_id_and_wrong_ones_are_helped(
         assert (empty.code, empty.out) == (0, "There are no messages yet.\n")
         unknown = await stage.run("timeline", "--thread", "nope")
         assert (unknown.code, unknown.err.splitlines()[0]) == (
-            1,
+            2,
             "trimpoint: There is no thread 'nope'.",
         )
         assert f"{first[-8:]} “spam”" in unknown.err
+        gone = await stage.run("timeline", "01a22180-0000-7000-8000-0000bbbb0002")
+        assert (gone.code, "trimpoint: There is no thread '01a22180-" in gone.err) == (2, True)
         either = await stage.run("timeline", "--thread", first[:6], "--json")
-        assert (either.code, either.json()["error"]["reason"]) == (1, "ambiguous")
+        assert (either.code, either.json()["error"]["reason"]) == (2, "ambiguous")
         wrong = await stage.run("timeline", "--thread", second, "--expand", "1")
         assert (wrong.code, "Nothing was pruned on this thread yet" in wrong.err) == (2, True)
 

@@ -209,7 +209,7 @@ async def test_the_context_of_a_thread_for_people_and_for_scripts(stage: CliHarn
     assert rows[0]["context"] == document
     assert "███████░░┃ 74%" in status.out
     assert (unknown.code, unknown.err.splitlines()[0]) == (
-        1,
+        2,
         "trimpoint: There is no thread 'nope'.",
     )
 

@@ -1,46 +1,18 @@
 """An id that one command shows can be given to every other, from any folder, and means the same."""
 
-import os
 import re
 import shutil
-from collections.abc import Awaitable, Callable
 
-import anyio.to_thread
+import anyio
 import pytest
-from trimpoint.cli.main import main
 
-from tests.cli.stage import CliHarness, Ended
+from tests.cli.conftest import Typed
+from tests.cli.stage import CliHarness
 from tests.sessionlogs.sessions import FIXTURES
 
 pytestmark = pytest.mark.codex
 
-Typed = Callable[..., Awaitable[Ended]]
-# The daemon of the test logs to the same stream.
-LOG_LINE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[.*\n", re.MULTILINE)
 CLAUDE = FIXTURES / "claude-code-2.1.332" / "cleared" / "projects"
-
-
-@pytest.fixture
-def typed(
-    stage: CliHarness, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Typed:
-    """Runs commands in this process, in a folder where no thread works."""
-    for name in set(os.environ).difference(stage.environment, {"PYTEST_CURRENT_TEST"}):
-        monkeypatch.delenv(name)
-    for name, value in stage.environment.items():
-        monkeypatch.setenv(name, value)
-    elsewhere = stage.folder / "elsewhere"
-    elsewhere.mkdir()
-    monkeypatch.chdir(elsewhere)
-
-    async def run(*words: str) -> Ended:
-        code = await anyio.to_thread.run_sync(main, list(words))
-        captured = capsys.readouterr()
-        return Ended(code, LOG_LINE.sub("", captured.out), captured.err)
-
-    return run
-
-
 # Each takes a thread, and answers with its id. None of them changes the conversation.
 OF_A_THREAD = (
     "timeline --json -t",
@@ -162,5 +134,5 @@ async def test_a_session_of_another_agent_is_distinguished_from_a_thread(
         named = found[0]["id"][-8:]
         assert (await typed("sessions", "show", named)).code == 0
         refused = await typed("timeline", "-t", named)
-        assert refused.code == 1
+        assert refused.code == 2
         assert f"trimpoint sessions show {named}" in " ".join(refused.err.split())

@@ -194,7 +194,7 @@ async def test_an_ambiguous_name_lists_its_candidates(stage: CliHarness) -> None
             await stage.turn(client, thread, f"Fix the parser, part {number}.")
         refused = await stage.run("timeline", "-t", "parser")
         one = await stage.run("timeline", "-t", "part 1")
-    assert (refused.code, one.code) == (1, 0)
+    assert (refused.code, one.code) == (2, 0)
     assert "'parser' could be any of 2 threads." in refused.err
     for number, thread in enumerate(threads):
         assert f"  {thread[-8:]} “Fix the parser, part {number}.”, " in refused.err

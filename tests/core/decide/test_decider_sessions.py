@@ -151,19 +151,45 @@ def test_new_with_pins_is_a_plain_new_where_nothing_is_pinned() -> None:
 
 
 def test_new_makes_an_id_for_the_successor_when_none_is_given() -> None:
-    thread = started()
+    thread = started(turns=1)
     thread.do(client(wire.ArchiveAndNew))
-    assert thread.state.new_thread_id == "id-1"
+    assert thread.state.new_thread_id == "id-5"
     assert thread.state.archived
 
 
-def test_a_thread_is_replaced_once() -> None:
+@pytest.mark.parametrize("pins", [True, False])
+def test_a_thread_in_which_nothing_was_said_is_not_replaced(pins: bool) -> None:
+    new = client(wire.ArchiveAndNew, pins=pins)
+    rejected = started().when(new).rejected(Reason.NOTHING_TO_TRIM)
+    assert rejected.said == "Nothing to archive: nothing was said in this thread yet."
+
+
+def test_what_is_pinned_in_an_empty_thread_is_left_behind_and_not_taken_along() -> None:
     thread = started()
+    thread.do(client(wire.PinContext, note="Python 3.8 only"))
+    thread.settle()
+    thread.when(client(wire.ArchiveAndNew, pins=True)).rejected(Reason.NOTHING_TO_TRIM)
+    thread.do(client(wire.ArchiveAndNew))
+    assert thread.state.archived
+
+
+def test_a_thread_whose_turns_were_cleared_or_taken_back_is_replaced() -> None:
+    cleared, taken_back, adopted = started(turns=1), started(turns=1), given()
+    cleared.clear()
+    taken_back.revert(turn_count=0)
+    adopted.do(create("adopted", "codex-thread-1"))
+    for thread in (cleared, taken_back, adopted):
+        thread.do(client(wire.ArchiveAndNew))
+        assert thread.state.archived
+
+
+def test_a_thread_is_replaced_once() -> None:
+    thread = started(turns=1)
     thread.do(client(wire.ArchiveAndNew))
     rejected = thread.when(client(wire.ArchiveAndNew)).rejected(Reason.THREAD_ARCHIVED)
     assert (
         rejected.said
-        == "The thread is archived; unarchive it to replace it. It continues as the thread id-1."
+        == "The thread is archived; unarchive it to replace it. It continues as the thread id-5."
     )
 
 

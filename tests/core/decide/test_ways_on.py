@@ -84,6 +84,7 @@ WITHOUT_A_COMMAND = {
     ("decider", "decide", "THREAD_NOT_FOUND"): PROGRAM,
     ("decider", "_create", "INTERNAL"): NOT_ASKED,
     ("decider", "_advance", "INTERNAL"): NOT_ASKED,
+    ("decider", "_archive_and_new", "NOTHING_TO_TRIM"): NOTHING,
     ("decision", "when_idle", "_BUSY_REASONS[block.kind]"): SAID,
     ("discarding", "discard", "USAGE"): PROGRAM,
     ("discarding", "mask", "ALREADY_DISCARDED"): NOTHING,

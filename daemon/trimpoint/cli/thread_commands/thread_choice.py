@@ -23,7 +23,7 @@ from trimpoint.cli.connection.known_threads import (
     matching,
     own_threads,
 )
-from trimpoint.cli.exits import CliError
+from trimpoint.cli.exits import CliError, UsageError
 from trimpoint.cli.terminal import one_line, print_line, stderr_console
 from trimpoint.cli.views.age import age
 from trimpoint.core.model.spelling import short_id
@@ -169,22 +169,27 @@ async def _named(client: Client, name: str) -> KnownThread:
         found = matching(await codex_threads(client), name)
     if not found and _UUID.fullmatch(name.lower()):
         # Codex lists neither archived threads nor those of sub-agents; it knows them all the same.
-        overview = await adopted(client, name.lower())
+        try:
+            overview = await adopted(client, name.lower())
+        except RemoteError as error:
+            if "no rollout found" in error.message:  # Codex's words for a thread that it lacks
+                raise _elsewhere(name) or _unknown(name, own) from error
+            raise
         return KnownThread(overview.id, None, "", overview.cwd, "", overview.archived, overview)
     if len(found) == 1:
         return found[0]
     raise _ambiguous(name, found) if found else _elsewhere(name) or _unknown(name, own)
 
 
-def _ambiguous(name: str, found: list[KnownThread]) -> CliError:
-    return CliError(
+def _ambiguous(name: str, found: list[KnownThread]) -> UsageError:
+    return UsageError(
         f"{name!r} could be any of {len(found)} threads.",
         f"Say which by its id:\n{_candidates(found)}",
         reason="ambiguous",
     )
 
 
-def _elsewhere(name: str) -> CliError | None:
+def _elsewhere(name: str) -> UsageError | None:
     """Returns the error for a session of another agent; None if the name is not of one."""
     from trimpoint.sessionlogs.catalogue import Ambiguous, session_named
     from trimpoint.sessionlogs.homes import homes_in
@@ -193,7 +198,7 @@ def _elsewhere(name: str) -> CliError | None:
         session = session_named(homes_in(os.environ), name)
     except Ambiguous:
         return None
-    return CliError(
+    return UsageError(
         f"{name} is a session of {session.agent}, not a thread.",
         f"trimpoint sessions show {name} shows it; trimpoint sessions continue {name} goes on with "
         "it in a thread.",
@@ -201,7 +206,7 @@ def _elsewhere(name: str) -> CliError | None:
     )
 
 
-def _unknown(name: str, own: list[KnownThread]) -> CliError:
+def _unknown(name: str, own: list[KnownThread]) -> UsageError:
     place = here()
     active = [thread for thread in own if not thread.archived]
     near = [thread for thread in active if thread.is_at(place)] or active
@@ -209,7 +214,7 @@ def _unknown(name: str, own: list[KnownThread]) -> CliError:
         hint = "There are no threads yet."
     else:
         hint = f"The last ones are:\n{_candidates(near)}\n`trimpoint threads --all` lists all."
-    return CliError(f"There is no thread {name!r}.", hint, reason="thread_not_found")
+    return UsageError(f"There is no thread {name!r}.", hint, reason="thread_not_found")
 
 
 def _candidates(threads: list[KnownThread]) -> str:

@@ -197,6 +197,10 @@ def _set_auto(state: ThreadState, command: wire.SetAuto) -> Decision:
 
 
 def _archive_and_new(state: ThreadState, command: wire.ArchiveAndNew, stamp: Stamp) -> Decision:
+    if _is_unused(state) and (command.pins or not standing_pins(state)):
+        # It would be archived for another one that is the same.
+        said = "Nothing to archive: nothing was said in this thread yet."
+        return Rejected(Reason.NOTHING_TO_TRIM, said)
     created = ev.ArchivedAndNewCreated(
         state.id,
         command.new_thread_id or stamp.id,
@@ -208,6 +212,13 @@ def _archive_and_new(state: ThreadState, command: wire.ArchiveAndNew, stamp: Sta
         command.pins and bool(standing_pins(state)),
     )
     return Accepted((created, ev.SessionStopRequested(state.generation.number)))
+
+
+def _is_unused(state: ThreadState) -> bool:
+    """Returns whether nothing was ever in the context of the thread, whatever Codex may know."""
+    has_history = state.generations[0].bootstrap != "none"
+    was_used = state.turns or state.undo_state or state.boundaries or state.injected_before_next
+    return not (has_history or was_used)
 
 
 def _stop(state: ThreadState) -> Decision:

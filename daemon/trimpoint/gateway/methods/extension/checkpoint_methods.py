@@ -81,9 +81,7 @@ class CheckpointMethods:
         points = resolve_range(await self._state(thread_id), older, newer)
         if isinstance(points, Rejected):
             raise Refusal(
-                points.reason,
-                points.message,
-                "`trimpoint checkpoints` lists them (checkpoint/list).",
+                points.reason, points.message, "`trimpoint checkpoints` lists the checkpoints."
             )
         return points
 

@@ -3,10 +3,21 @@ colours of code.
 """
 
 import pytest
-from trimpoint.testkit import say
+from trimpoint.testkit import run, say
 
-from tests.web.browser import needs_browser
+from tests.web.browser import expected, needs_browser
 from tests.web.stage import Stage
+
+PATCH = """apply_patch <<'EOF'
+*** Begin Patch
+*** Update File: app.py
+@@
+ def f():
+-    return 1
++    return 2
+*** End Patch
+EOF
+"""
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
 
@@ -59,3 +70,33 @@ async def test_code_has_the_colours_of_its_language(stage: Stage) -> None:
     stage.will_answer(say("So:\n\n```python\ndef f():\n    return 1\n```"))
     await stage.send("one?")
     await stage.page.locator(".code .hljs-keyword", has_text="return").wait_for()
+
+
+async def test_a_diff_has_the_colours_of_its_language_and_two_sides_where_there_is_room(
+    stage: Stage,
+) -> None:
+    (stage.house.worktree / "app.py").write_text("def f():\n    return 1\n")
+    await stage.thread()
+    stage.will_answer(run(PATCH), say("Done."))
+    await stage.send("one?")
+    await stage.page.get_by_text("Done.", exact=True).wait_for()
+    await stage.page.locator(".activity-line", has_text="app.py").click()
+    diff = stage.page.locator(".diff")
+    await diff.locator(".is-added .hljs-keyword", has_text="return").wait_for()
+    toggle = diff.get_by_role("button", name="Side by side")
+    for pressed, tops in (("false", 3), ("true", 2)):
+        await expected(toggle).to_have_attribute("aria-pressed", pressed)
+        lines = await diff.locator(".diff-line:not(.is-place)").all()
+        boxes = [await line.bounding_box() for line in lines]
+        assert len({box["y"] for box in boxes if box}) == tops
+        text = await diff.locator("pre").inner_text()
+        assert "-    return 1\n" in text
+        assert "+    return 2\n" in text
+        if pressed == "false":
+            await toggle.click()
+    await stage.page.reload()
+    await stage.page.locator(".activity-line", has_text="app.py").click()
+    await stage.page.locator(".diff.is-split").wait_for()
+    await stage.page.set_viewport_size({"width": 700, "height": 800})
+    await toggle.wait_for(state="detached")
+    await stage.page.locator(".diff:not(.is-split)").wait_for()

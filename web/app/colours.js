@@ -21,3 +21,4 @@ export const lowlight = createLowlight({
     bash, cpp, diff, dockerfile, go, ini, java, javascript, json, python, rust, shell, sql,
     typescript, xml, yaml,
 });
+lowlight.registerAlias({ cpp: ["c", "h"] });

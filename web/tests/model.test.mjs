@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { age, clock, counted, duration, folderName, pathFrom, shortCount } from "../app/model/format.js";
 import { choicesOf, isKnown } from "../app/model/approval.js";
 import { asDiff, changesOf, counts } from "../app/model/changes.js";
-import { filesOf } from "../app/model/diff.js";
+import { filesOf, numbered, sides } from "../app/model/diff.js";
 import { fileTyped, pathsOf, spelledPath } from "../app/model/files.js";
 import { matching, turnTyped } from "../app/model/palette.js";
 import { viewOf } from "../app/model/views.js";
@@ -142,6 +142,18 @@ test("every permission that is asked for is named, once", () => {
     ]);
     assert.deepEqual(wishesOf({ network: { enabled: true, hosts: ["a"] } }), [{ words: 'Network: {"enabled":true,"hosts":["a"]}' }]);
     assert.deepEqual(wishesOf({ network: null, fileSystem: null }), []);
+});
+
+test("lines of a diff have their numbers, and what was added stands beside what it replaces", () => {
+    const lines = numbered(["@@ -3,3 +3,4 @@", " a", "-b", "-c", "+B", "+C", "+D", " e", "+f", "\\ No newline at end of file"]);
+    assert.deepEqual(lines.map(({ kind, before, after }) => [kind, before, after]), [
+        ["place", 0, 0], ["same", 3, 3], ["removed", 4, 0], ["removed", 5, 0], ["added", 0, 4], ["added", 0, 5], ["added", 0, 6],
+        ["same", 6, 7], ["added", 0, 8], ["place", 0, 0],
+    ]);
+    assert.deepEqual(
+        sides(lines).filter(([, right]) => right?.kind !== "place").map(([left, right]) => [left?.text, right?.text]),
+        [["a", "a"], ["b", "B"], ["c", "C"], [undefined, "D"], ["e", "e"], [undefined, "f"]],
+    );
 });
 
 test("a diff is shown file by file, without git's own lines", () => {

@@ -1,5 +1,5 @@
 /**
- * A diff of several files, as git writes it, file by file. Pure.
+ * Diffs: of several files, as git writes them, file by file; and of one, line by line or side by side. Pure.
  */
 
 /** @typedef {{path: string, text: string}} FileDiff `text` begins with its first hunk, or says why there is none */
@@ -31,4 +31,45 @@ function inWords(head) {
         return "Binary file.";
     }
     return head.split("\n").filter((line) => /^(?:old|new|deleted|rename|similarity)/.test(line)).join("\n") || "Empty file.";
+}
+
+/** @typedef {{kind: "place" | "same" | "added" | "removed", text: string, before: number, after: number}} Line */
+
+/**
+ * Returns the lines of a file's diff without their signs, and with their numbers.
+ * @param {string[]} lines
+ * @returns {Line[]}
+ */
+export function numbered(lines) {
+    let [before, after] = [1, 1];
+    return lines.map((line) => {
+        const place = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
+        if (place || line[0] === "\\") {
+            [before, after] = place ? [Number(place[1]), Number(place[2])] : [before, after];
+            return { kind: "place", text: line, before: 0, after: 0 };
+        }
+        const kind = line[0] === "+" ? "added" : line[0] === "-" ? "removed" : "same";
+        return { kind, text: line.slice(1), before: kind === "added" ? 0 : before++, after: kind === "removed" ? 0 : after++ };
+    });
+}
+
+/**
+ * Returns what stands side by side; what was removed beside what was added in its place.
+ * @param {Line[]} lines
+ * @returns {[left: Line | null, right: Line | null][]}
+ */
+export function sides(lines) {
+    /** @type {[Line | null, Line | null][]} */
+    const pairs = [];
+    let free = 0; // the first of the removed lines that has nothing beside it yet
+    for (const line of lines) {
+        const isBeside = line.kind === "added" && free < pairs.length;
+        if (isBeside) {
+            pairs[free][1] = line;
+        } else {
+            pairs.push([line.kind === "added" ? null : line, line.kind === "removed" ? null : line]);
+        }
+        free = isBeside ? free + 1 : line.kind === "removed" ? free : pairs.length;
+    }
+    return pairs;
 }

@@ -194,7 +194,7 @@ function Subject({ question, changes, folder, onShown }) {
                 <div class="diff" key=${one.path}>
                     <div class="diff-path" dir="ltr" title=${one.path}><span>${whole(pathFrom(one.path, folder))}</span>
                         <span class="added">+${one.added}</span> <span class="removed">−${one.removed}</span></div>
-                    <${DiffLines} lines=${one.lines.slice(0, most)} />
+                    <${DiffLines} lines=${one.lines.slice(0, most)} path=${one.path} />
                 </div>
             `)}
             ${asked && html`<ul class="wishes">${wishesOf(asked).map(({ words, path }) => html`

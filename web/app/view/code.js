@@ -2,16 +2,11 @@
  * Code with colours, and a button that copies it. Colours come from lowlight's tree; no HTML is ever parsed.
  */
 import { visible } from "../model/hidden.js";
-import { own } from "../model/words.js";
 import { html, signal, useEffect, useMemo, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
 
 const LONGEST_COLOURED = 50_000;
 const COPIED_FOR_MS = 1500;
-/** @type {Record<string, string>} */
-const ALIASES = { sh: "bash", zsh: "bash", console: "shell", py: "python", js: "javascript", jsx: "javascript", ts: "typescript",
-    tsx: "typescript", html: "xml", svg: "xml", yml: "yaml", toml: "ini", rs: "rust", golang: "go", c: "cpp", h: "cpp", "c++": "cpp", patch: "diff" };
-
 /** @typedef {import("../colours.js").Colours} Colours */
 
 /** Null until they are there: what is read need not wait for its colours. */
@@ -33,13 +28,11 @@ function loadColours() {
 
 /** @param {{text: string, language?: string}} props */
 export function Code({ text, language = "" }) {
-    const palette = colours.value;
-    const nodes = useMemo(() => coloured(palette, visible(text), language), [palette, text, language]);
-    useEffect(loadColours, []);
+    const lines = useLines(visible(text), language);
     return html`
         <div class="code">
             <div class="code-bar"><span class="code-language">${language}</span><${CopyButton} text=${text} what="code" /></div>
-            <pre tabindex="0" dir="ltr"><code>${nodes}</code></pre>
+            <pre tabindex="0" dir="ltr"><code>${lines.map((line, at) => [at ? "\n" : "", line])}</code></pre>
         </div>
     `;
 }
@@ -63,27 +56,33 @@ export function CopyButton({ text, what }) {
 }
 
 /**
- * @param {Colours | null} palette
+ * Returns the lines of a text, with the colours of its language where they are there.
  * @param {string} text
- * @param {string} language
+ * @param {string} language or the ending of a file's name
+ * @returns {any[]}
  */
-function coloured(palette, text, language) {
-    const name = language.toLowerCase();
-    const known = own(ALIASES, name) ?? name;
-    if (!palette || text.length > LONGEST_COLOURED || !palette.registered(known)) {
-        return text;
-    }
-    return nodesOf(palette.highlight(known, text).children);
+export function useLines(text, language) {
+    const palette = colours.value;
+    useEffect(loadColours, []);
+    return useMemo(() => {
+        const isKnown = palette && text.length <= LONGEST_COLOURED && palette.registered(language);
+        return isKnown ? linesOf(palette.highlight(language, text).children) : text.split("\n");
+    }, [palette, text, language]);
 }
 
 /**
  * @param {any[]} children
- * @returns {any[]}
+ * @returns {any[][]}
  */
-function nodesOf(children) {
-    return children.map((node) =>
-        node.type === "text"
-            ? node.value
-            : html`<span class=${node.properties.className.join(" ")}>${nodesOf(node.children)}</span>`,
-    );
+function linesOf(children) {
+    /** @type {any[][]} */
+    const lines = [[]];
+    for (const node of children) {
+        const parts = node.type === "text"
+            ? node.value.split("\n")
+            : linesOf(node.children).map((part) => html`<span class=${node.properties.className.join(" ")}>${part}</span>`);
+        lines.at(-1)?.push(parts[0]);
+        lines.push(...parts.slice(1).map((/** @type {any} */ part) => [part]));
+    }
+    return lines;
 }

@@ -1,44 +1,88 @@
 /**
- * A unified diff, line by line.
+ * A file's diff, line by line, or side by side where there is room.
+ *
+ * @import {Line} from "../model/diff.js"
  */
+import { numbered, sides } from "../model/diff.js";
 import { pathFrom } from "../model/format.js";
 import { visible } from "../model/hidden.js";
-import { html, useState } from "../vendor.js";
+import { keep, read } from "../store/kept.js";
+import { html, signal, useEffect, useMemo, useRef, useState } from "../vendor.js";
+import { useLines } from "./code.js";
 
 const MOST_LINES = 2000;
+const ROOM_PX = 880;
+const isSplit = signal(read("sides") === true);
 
 /** @param {{path?: string, folder?: string, text: string}} props */
 export function Diff({ path, folder, text }) {
     const [isWhole, setWhole] = useState(false);
+    const { place, hasRoom } = useRoom();
     const lines = visible(text).split("\n");
     const shown = isWhole ? lines : lines.slice(0, MOST_LINES);
+    const isBeside = hasRoom && isSplit.value;
+    const toggle = () => {
+        isSplit.value = !isSplit.value;
+        keep("sides", isSplit.value);
+    };
     return html`
-        <div class="diff">
-            ${path && html`<div class="diff-path" dir="ltr" title=${path}>${visible(pathFrom(path, folder))}</div>`}
-            <${DiffLines} lines=${shown} label=${`Changes of ${path ?? "files"}`} />
+        <div class=${`diff ${isBeside ? "is-split" : ""}`} ref=${place}>
+            <div class="diff-path" dir="ltr" title=${path}><span>${path && visible(pathFrom(path, folder))}</span>
+                ${hasRoom && html`<button class="button is-small" aria-pressed=${isBeside} onClick=${toggle}>Side by side</button>`}</div>
+            <${DiffLines} lines=${shown} path=${path} label=${`Changes of ${path ?? "files"}`} isSplit=${isBeside} />
             ${shown.length < lines.length && html`<button class="button is-small" onClick=${() => setWhole(true)}>
                 Show the other ${lines.length - shown.length} lines</button>`}
         </div>
     `;
 }
 
-/** Each line with its numbers before and after.
- * @param {{lines: string[], label?: string}} props
- */
-export function DiffLines({ lines, label }) {
-    let before = 1;
-    let after = 1;
-    return html`<pre tabindex="0" dir="ltr" aria-label=${label}>${lines.map((line, at) => {
-        const place = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
-        if (place) {
-            [before, after] = [Number(place[1]), Number(place[2])];
-            return html`<span key=${at} class="diff-line is-place">${line + "\n"}</span>`;
+/** Returns whether the middle of the page is wide enough for two sides, and what to set as `ref`. */
+function useRoom() {
+    const place = useRef(/** @type {HTMLElement | null} */ (null));
+    const [hasRoom, setRoom] = useState(false);
+    useEffect(() => {
+        const main = place.current?.closest(".main");
+        const observer = new ResizeObserver(([{ contentRect }]) => setRoom(contentRect.width >= ROOM_PX));
+        if (main) {
+            observer.observe(main);
         }
-        const sign = line[0];
-        const number = sign === "-" ? before : after;
-        before += sign === "+" ? 0 : 1;
-        after += sign === "-" ? 0 : 1;
-        const kind = sign === "+" ? "is-added" : sign === "-" ? "is-removed" : "";
-        return html`<span key=${at} class=${`diff-line ${kind}`} data-number=${number}>${(line || " ") + "\n"}</span>`;
-    })}</pre>`;
+        return () => observer.disconnect();
+    }, []);
+    return { place, hasRoom };
+}
+
+/** Each line with its number and the colours of its language.
+ * @param {{lines: string[], path?: string, label?: string, isSplit?: boolean}} props
+ */
+export function DiffLines({ lines, path = "", label, isSplit: isBeside = false }) {
+    const text = lines.join("\n");
+    const all = useMemo(() => numbered(lines), [text]);
+    const language = /[^./\s]*$/.exec(path)?.[0] ?? "";
+    const removed = useSide(all, "removed", language);
+    const added = useSide(all, "added", language);
+    /** @param {Line} line @param {"before" | "after"} number */
+    const lineView = (line, number) => {
+        const sign = line.kind === "added" ? "+" : line.kind === "removed" ? "-" : line.kind === "same" ? " " : "";
+        return html`<span class=${`diff-line is-${line.kind}`} data-number=${line[number] || undefined}>${sign}${(line.kind === "removed" ? removed : added).get(line) ?? line.text}${"\n"}</span>`;
+    };
+    const hasBoth = all.some((line) => line.kind === "removed") && all.some((line) => line.kind === "added");
+    const rows = isBeside && hasBoth
+        ? sides(all).flatMap(([left, right]) => (left === right && left?.kind === "place"
+            ? [lineView(left, "before")]
+            : [left ? lineView(left, "before") : html`<span></span>`, right ? lineView(right, "after") : html`<span></span>`]))
+        : all.map((line) => lineView(line, line.kind === "removed" ? "before" : "after"));
+    return html`<pre class=${isBeside && hasBoth ? "diff-sides" : ""} tabindex="0" dir="ltr" aria-label=${label}>${rows}</pre>`;
+}
+
+/**
+ * Returns the lines of one side with their colours.
+ * @param {Line[]} all
+ * @param {"added" | "removed"} kind
+ * @param {string} language
+ * @returns {Map<Line, any>}
+ */
+function useSide(all, kind, language) {
+    const side = useMemo(() => all.filter((line) => line.kind === kind || line.kind === "same"), [all]);
+    const shown = useLines(side.map((line) => line.text).join("\n"), language);
+    return useMemo(() => new Map(side.map((line, at) => [line, shown[at]])), [side, shown]);
 }

@@ -18,6 +18,7 @@ from tests.tui.terminal import program_in_terminal
 
 pytestmark = pytest.mark.codex
 
+CTRL_C, CTRL_D = "\x03", "\x04"
 CTRL_F, CTRL_O, CTRL_S, CTRL_T, CTRL_X = "\x06", "\x0f", "\x13", "\x14", "\x18"
 ALT_Z = "\x1bz"
 UP, ESCAPE, ALT_UP, ALT_ENTER = "\x1b[A", "\x1b", "\x1b[1;3A", "\x1b\r"
@@ -63,6 +64,28 @@ async def test_the_shell_asks_how_many_turns_a_clear_keeps(stage: CliHarness) ->
         assert (await stage.run("ask", "prompt-3.")).code == 0
     last = stage.model.turn_requests()[-1]
     assert (last.mentions("prompt-1."), last.mentions("prompt-2.")) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("key", "said", "code"), [(CTRL_C, "", 130), (CTRL_D, "trimpoint: Nothing was chosen", 2)]
+)
+async def test_a_question_that_is_not_answered_clears_nothing_and_ends_its_line(
+    stage: CliHarness, key: str, said: str, code: int
+) -> None:
+    async with stage.serving():
+        for number in (1, 2):
+            assert (await stage.run("ask", f"prompt-{number}.")).code == 0
+        line = f'trap : INT; {shlex.join(stage.command("clear"))}; echo "exit code $?"; exec cat'
+        command, folder = ["bash", "-c", line], str(stage.worktree)
+        async with program_in_terminal(command, stage.environment, folder) as terminal:
+            await terminal.shows("How many of the last ones stay? [0]")
+            await terminal.types(key, enter=False)
+            shown = (await terminal.shows(f"exit code {code}")).splitlines()
+        rows = [row for row in shown if row.startswith(("The agent's", "trimpoint:", "exit"))]
+        assert rows[0].removesuffix("^C").rstrip().endswith("stay? [0]")
+        assert rows[1].startswith(said or "exit")
+        assert (await stage.run("ask", "prompt-3.")).code == 0
+    assert stage.model.turn_requests()[-1].mentions("prompt-1.")
 
 
 async def test_approvals_are_answered_and_files_are_taken_back_by_keys(stage: CliHarness) -> None:

@@ -16,12 +16,19 @@ def is_there() -> bool:
 
 
 async def typed_line() -> str | None:
-    """Reads the next line from the terminal; None at the end of input."""
+    """Reads the next line from the terminal; None at the end of input. Ends the line of the
+    question where the person has not: at the end of input, and on Ctrl-C.
+    """
     line = b""
     while not line.endswith(b"\n"):
-        await anyio.wait_readable(0)
+        try:
+            await anyio.wait_readable(0)
+        except anyio.get_cancelled_exc_class():
+            stderr_console().print()
+            raise
         piece = os.read(0, 4096)
         if not piece:
+            stderr_console().print()
             return None
         line += piece
     return line.decode(errors="replace").strip()

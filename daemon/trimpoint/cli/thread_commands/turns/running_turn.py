@@ -119,7 +119,6 @@ class RunningTurn:
         """Closes a question that another client has answered or that Codex no longer asks."""
         if (scope := self._open.pop(question_id, None)) is not None:
             scope.cancel()
-            self._view.note("  The question was answered elsewhere.")
 
     async def _ask(self, question: Message, scope: anyio.CancelScope) -> None:
         with scope:
@@ -128,6 +127,8 @@ class RunningTurn:
                 self._view.end_line()
                 item = self._items.get(str(as_dict(question.get("params")).get("itemId")))
                 await answer_question(self._client, question, item)
+        if scope.cancelled_caught:
+            self._view.note("  The question was answered elsewhere.")
         self._open.pop(question["id"], None)
 
 

@@ -76,6 +76,59 @@ async def test_a_view_of_a_long_thread_lets_the_loop_go_on() -> None:
     assert ran_in[0] != loop
 
 
+async def test_only_one_view_of_a_thread_is_computed_at_a_time_and_those_of_others_do_not_wait() -> (
+    None
+):
+    present, most, viewed = list[str](), list[list[str]](), anyio.Event()
+
+    def view(state: ThreadState) -> None:
+        present.append(state.id)
+        most.append(sorted(present))
+        if state.id == "waiting":
+            anyio.from_thread.run(viewed.wait)
+        present.remove(state.id)
+
+    waiting, other = long_thread(300), long_thread(300)
+    waiting.id, other.id = "waiting", "other"
+    async with anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(off_loop, waiting, view)
+        while not present:
+            await checkpoint()
+        await off_loop(other, view)
+        viewed.set()
+    assert most.count(["other", "waiting"]) == 1
+    assert most.count(["waiting"]) == 3
+
+
+async def test_a_view_that_is_cancelled_while_it_waits_leaves_the_others() -> None:
+    started, may_end, seen = anyio.Event(), anyio.Event(), list[int]()
+
+    def long_view(state: ThreadState) -> None:
+        anyio.from_thread.run_sync(started.set)
+        anyio.from_thread.run(may_end.wait)
+
+    def view(state: ThreadState) -> None:
+        seen.append(len(state.turns))
+
+    state = long_thread(300)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(off_loop, state, long_view)
+        await started.wait()
+        with anyio.CancelScope() as waits:
+            waits.cancel()
+            await off_loop(state, view)
+        may_end.set()
+        await off_loop(state, view)
+    assert seen == [300]
+
+
+async def test_what_a_view_returns_outlives_the_copy_that_it_was_made_of() -> None:
+    state = long_thread(5_000)
+    turns = await off_loop(state, lambda present: present.turns)
+    assert [turn.id for turn in turns] == [turn.id for turn in state.turns]
+
+
 @pytest.mark.parametrize("turns", [3_000, 30_000])
 async def test_a_thread_of_a_snapshot_is_read_in_slices(
     monkeypatch: pytest.MonkeyPatch, turns: int

@@ -113,7 +113,7 @@ async def test_less_is_read_at_once_while_it_takes_long_to_handle(
     def on_chunk(data: bytes) -> None:
         sizes.append(len(data))
         spent_s[0] += len(data) * s_per_byte[0]
-        if len(sizes) == 5:
+        if len(sizes) == 6:
             s_per_byte[0] = 1e-12
 
     monkeypatch.setattr("trimpoint.streams.reader.time.thread_time", lambda: spent_s[0])
@@ -122,8 +122,8 @@ async def test_less_is_read_at_once_while_it_takes_long_to_handle(
         await ended.wait()
     source.close()
     whole = READ_CHUNK_BYTES
-    assert sizes[:4] == [whole, whole // 2, whole // 4, LEAST_CHUNK_BYTES]
-    assert sizes[4:9] == [LEAST_CHUNK_BYTES] * 2 + [whole // 4, whole // 2, whole]
+    assert sizes[:5] == [whole, whole // 2, whole // 4, whole // 8, LEAST_CHUNK_BYTES]
+    assert sizes[5:10] == [LEAST_CHUNK_BYTES] * 2 + [whole // 8, whole // 4, whole // 2]
 
 
 async def test_drain_hands_over_what_the_pipe_holds_and_waits_for_no_more(

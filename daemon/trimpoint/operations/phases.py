@@ -24,7 +24,7 @@ from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.threads.errors import CommandRefused
-from trimpoint.threads.off_loop import in_slices
+from trimpoint.threads.off_loop import free, in_slices
 from trimpoint.threads.writing.writer import ThreadWriter
 
 ItemsByTurn = dict[str, TurnItems]
@@ -137,6 +137,7 @@ async def _items_in_journals(writer: ThreadWriter, missing: set[str]) -> ItemsBy
             found |= await _items_of_parent(state, missing - found.keys())
         missing = missing - found.keys()
         thread_id = state.parent_thread_id
+        await anyio.to_thread.run_sync(free, state)
     return found
 
 

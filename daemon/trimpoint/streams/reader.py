@@ -16,8 +16,8 @@ from trimpoint.streams.ends import Source
 
 READ_CHUNK_BYTES = 256 * 1024
 # Less is read at once where it takes long to handle, as messages do that have to be decoded.
-LEAST_CHUNK_BYTES = 32 * 1024
-LONG_S = 0.004
+LEAST_CHUNK_BYTES = 16 * 1024
+LONG_S = 0.002
 
 
 class StreamReader:

@@ -3,10 +3,11 @@ not wait for them.
 """
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 import anyio.to_thread
-from anyio.lowlevel import checkpoint
+from anyio.lowlevel import RunVar, checkpoint
 from msgspec import Raw, structs
 
 from trimpoint.core.context.context_size import ContextSize, context_size
@@ -22,6 +23,7 @@ _AT_ONCE = 128
 _COPIED_AT_ONCE = 4096
 _ATTEMPTS = 3
 _SMALL_BYTES = 256 * 1024
+_locks = RunVar[dict[str, anyio.Lock]]("views of long threads")
 
 
 async def off_loop(
@@ -33,13 +35,48 @@ async def off_loop(
     reverted = state.undo_state.turns if state.undo_state is not None else ()
     if len(state.turns) + len(reverted) <= _FEW_TURNS:
         return view(state)
-    await _decode(state.turns)
-    await _decode(state.entries)
-    if with_checkpoints:
-        await _decode(state.checkpoints)
-    present = _copy(state, await _copied_turns(state))
-    present.checkpoints = list(state.checkpoints) if with_checkpoints else []
-    return await anyio.to_thread.run_sync(lambda: view(_indexed(present)))
+    async with _after_others(state.id):
+        await _decode(state.turns)
+        await _decode(state.entries)
+        if with_checkpoints:
+            await _decode(state.checkpoints)
+        present = _copy(state, await _copied_turns(state))
+        present.checkpoints = list(state.checkpoints) if with_checkpoints else []
+        return await anyio.to_thread.run_sync(_viewed, present, view)
+
+
+def free(state: ThreadState) -> None:
+    """Frees a state piece by piece: to free a long one at once would let no other thread run
+    meanwhile. It must not be used afterwards; what was taken from it may be.
+    """
+    # Others may hold the lists themselves.
+    turns, entries = list(state.turns), list(state.entries)
+    state.turns, state.entries, state.entry_index = [], [], {}
+    for parts in (turns, entries):
+        while parts:
+            del parts[-_COPIED_AT_ONCE:]
+
+
+def _viewed(copy: ThreadState, view: Callable[[ThreadState], T]) -> T:
+    result = view(_indexed(copy))
+    free(copy)
+    return result
+
+
+@asynccontextmanager
+async def _after_others(thread_id: str) -> AsyncGenerator[None]:
+    """Waits until no other view of the thread is computed. Several at once would take no less time,
+    and the event loop waits for each of them whenever it has read or written something.
+    """
+    locks = _locks.get({})
+    _locks.set(locks)
+    lock = locks.setdefault(thread_id, anyio.Lock())
+    try:
+        async with lock:
+            yield
+    finally:
+        if not lock.locked():
+            locks.pop(thread_id, None)
 
 
 async def in_slices(items: Iterable[T]) -> AsyncGenerator[T]:

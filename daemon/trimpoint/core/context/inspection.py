@@ -71,9 +71,9 @@ class InspectedItem(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """An item of the ledger, and its segment, or None if it is in no segment."""
+    """An item of the ledger by its `_match_key`, and its segment, or None if it is in none."""
 
-    item: dict[str, Any]
+    key: Any
     turn_id: str | None
     segment: ContextSegment | None
     is_pinned: bool = False
@@ -98,8 +98,9 @@ def inspect_context(state: ThreadState, sent: Sequence[bytes]) -> list[Inspected
     """
     items: list[dict[str, Any]] = [msgspec.json.decode(item) for item in sent]
     known = _matched_items(items, _known_items(state))
-    items.reverse()  # each is freed by itself: all at once would let no other thread run for long
-    return [_inspected(items.pop(), raw, known.get(at)) for at, raw in enumerate(sent)]
+    items.reverse()
+    # Each is freed by itself: to free all at once would let no other thread run for long.
+    return [_inspected(items.pop(), raw, known.pop(at, None)) for at, raw in enumerate(sent)]
 
 
 def as_sent(items: Sequence[bytes]) -> list[bytes]:
@@ -125,53 +126,62 @@ def _aborted(call: dict[str, Any]) -> bytes:
 
 
 def _known_items(state: ThreadState) -> list[_Known]:
+    of_turns: dict[str, list[ContextSegment]] = {}
     all_segments = context_segments(state)
-    segments = {
-        (segment.turn_id, position): segment
-        for segment in all_segments
-        for position in segment.positions
-    }
+    for segment in all_segments:
+        of_turns.setdefault(segment.turn_id, []).append(segment)
     injected = iter([segment for segment in all_segments if segment.protected == INJECTED])
     known: list[_Known] = []
     if (summary := current_summary(state)) is not None:
         item = summary_item(summary.text, summary.messages)
-        known.append(_Known(msgspec.json.decode(item), None, None))
+        known.append(_Known(_key_of(item), None, None))
     for pin in standing_pins(state):
         if pin.id in state.generation.pins:
-            items = map(msgspec.json.decode, pin_items(state, [pin.id]))
-            known.extend(_Known(item, pin.turn_id, None, is_pinned=True) for item in items)
+            keys = map(_key_of, pin_items(state, [pin.id]))
+            known.extend(_Known(key, pin.turn_id, None, is_pinned=True) for key in keys)
     pinned = {pin.turn_id for pin in state.pins}
     for turn in state.active_turns:
         known.extend(_injected(turn.injected_before, injected))
-        for position, item in placed_items(state, turn):
-            segment = segments.get((turn.id, position))
-            is_pinned = turn.id in pinned
-            known.append(_Known(msgspec.json.decode(item), turn.id, segment, is_pinned))
+        segments = {at: one for one in of_turns.pop(turn.id, ()) for at in one.positions}
+        for at, item in placed_items(state, turn):
+            known.append(_Known(_key_of(item), turn.id, segments.get(at), turn.id in pinned))
     return [*known, *_injected(state.active_injected, injected)]
 
 
 def _injected(items: Sequence[bytes], segments: Iterator[ContextSegment]) -> Iterator[_Known]:
     for item in items:
-        yield _Known(msgspec.json.decode(item), None, next(segments))
+        yield _Known(_key_of(item), None, next(segments))
 
 
-def _matched_items(items: Sequence[dict[str, Any]], known: Sequence[_Known]) -> dict[int, _Known]:
+def _matched_items(items: Sequence[dict[str, Any]], known: list[_Known]) -> dict[int, _Known]:
     """Returns for positions in `items` the matching item of the ledger. Items are matched in order,
-    from the end.
+    from the end. `known` is empty afterwards.
     """
     places: dict[Any, list[int]] = {}
     for place, one in enumerate(known):
-        places.setdefault(_match_key(one.item), []).append(place)
+        places.setdefault(one.key, []).append(place)
     found: dict[int, _Known] = {}
     end = len(known)
     for at in range(len(items) - 1, -1, -1):
-        candidates = places.get(_match_key(items[at]), [])
+        key = _match_key(items[at])
+        candidates = places.pop(key, [])
         while candidates and candidates[-1] >= end:
             candidates.pop()
         if candidates:
             end = candidates.pop()
             found[at] = known[end]
+        if candidates:
+            places[key] = candidates
+    # What was not found is freed one by one, as in `inspect_context`.
+    while places:
+        places.popitem()
+    while known:
+        known.pop()
     return found
+
+
+def _key_of(raw: bytes) -> Any:
+    return _match_key(msgspec.json.decode(raw))
 
 
 def _match_key(item: dict[str, Any]) -> Any:

@@ -32,6 +32,7 @@ class SegmentKind(StrEnum):
     SUMMARY = "summary"
 
 
+_RANKS = {kind: rank for rank, kind in enumerate(SegmentKind)}
 CONTEXT_TOOLS = frozenset({"get_messages", "discard_messages"})
 HISTORY_TOOLS = frozenset({"search_history", "read_history"})
 _SHELLS = frozenset(
@@ -70,7 +71,7 @@ def kind_of(group: ItemGroup) -> SegmentKind:
         _call_kind(call) for call in group.calls if not of_entries or _is_change_or_plan(call)
     ]
     found = [*of_entries, *of_calls]
-    return max(found, key=list(SegmentKind).index) if found else SegmentKind.MESSAGE
+    return max(found, key=_RANKS.__getitem__) if found else SegmentKind.MESSAGE
 
 
 def preview(text: str) -> str:

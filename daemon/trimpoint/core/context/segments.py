@@ -186,8 +186,9 @@ def _recorded_segments(
     gone = discarded_positions(turn.id, state.discards) | _unanswered(turn, items)
     masks = masks_of(turn.id, state.discards)
     shown = frozenset(at for at in injectable_positions(items) if at >= skipped and at not in gone)
-    stays = _protections(turn, groups)
-    for number, (group, protected) in enumerate(zip(groups, stays, strict=True), 1):
+    kinds = [*map(kind_of, groups)]
+    stays = _protections(turn, groups, kinds)
+    for number, (group, kind, protected) in enumerate(zip(groups, kinds, stays, strict=True), 1):
         positions = tuple(position for position in group.positions if position in shown)
         if positions:
             ids = tuple(entry.id for entry in group.entries) or (f"@{positions[0]}",)
@@ -201,7 +202,7 @@ def _recorded_segments(
                 ids,
                 ids,
                 _role(group),
-                kind_of(group),
+                kind,
                 preview_of(group),
                 tokens,
                 protected,
@@ -231,7 +232,9 @@ def _role(group: ItemGroup) -> str:
     return next((str(item.get("role")) for item in group.items if is_message(item)), "assistant")
 
 
-def _protections(turn: Turn, groups: Sequence[ItemGroup]) -> list[str | None]:
+def _protections(
+    turn: Turn, groups: Sequence[ItemGroup], kinds: Sequence[SegmentKind]
+) -> list[str | None]:
     """Returns the reason why each group of the turn is protected, or None, as far as it follows
     from the turn alone.
     """
@@ -240,18 +243,19 @@ def _protections(turn: Turn, groups: Sequence[ItemGroup]) -> list[str | None]:
     finals = _final_answers(turn, groups)
     # If there are several such calls, it is unknown which one made the change.
     hidden_change = any(
-        group.is_anonymous and kind_of(group) is SegmentKind.FILE_CHANGE for group in groups
+        group.is_anonymous and kind is SegmentKind.FILE_CHANGE
+        for group, kind in zip(groups, kinds, strict=True)
     )
-    return [_protection(group, id(group) in finals, hidden_change) for group in groups]
-
-
-def _protection(group: ItemGroup, is_final: bool, hidden_change: bool) -> str | None:
-    kind = kind_of(group)
-    if kind is SegmentKind.FILE_CHANGE or (hidden_change and group.is_anonymous):
-        return CODE_CHANGE
-    if kind is SegmentKind.PLAN:
-        return PLAN
-    return FINAL_ANSWER if is_final else None
+    return [
+        CODE_CHANGE
+        if kind is SegmentKind.FILE_CHANGE or (hidden_change and group.is_anonymous)
+        else PLAN
+        if kind is SegmentKind.PLAN
+        else FINAL_ANSWER
+        if id(group) in finals
+        else None
+        for group, kind in zip(groups, kinds, strict=True)
+    ]
 
 
 def _final_answers(turn: Turn, groups: Sequence[ItemGroup]) -> set[int]:
@@ -276,17 +280,18 @@ def _with_unique_ids(segments: list[ContextSegment]) -> list[ContextSegment]:
     are qualified with their turn.
     """
     given = Counter(entry_id for segment in segments for entry_id in segment.ids)
+    ambiguous = {name for name, count in given.items() if count > 1 or name.startswith("@")}
     return [
-        segment._replace(
-            entry_ids=tuple(_name(segment, entry_id, given[entry_id]) for entry_id in segment.ids)
+        segment
+        if ambiguous.isdisjoint(segment.ids)
+        else segment._replace(
+            entry_ids=tuple(
+                qualified_entry_id(segment.turn_id, name) if name in ambiguous else name
+                for name in segment.ids
+            )
         )
         for segment in segments
     ]
-
-
-def _name(segment: ContextSegment, entry_id: str, count: int) -> str:
-    is_made_up = entry_id.startswith("@")
-    return qualified_entry_id(segment.turn_id, entry_id) if count > 1 or is_made_up else entry_id
 
 
 def _is_follow_up(segment: ContextSegment) -> bool:

@@ -4,7 +4,9 @@ Replay, live writes and recovery all use it, so they cannot disagree (docs/spec/
 not check events: rules were checked before the events were written.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from operator import attrgetter
 from typing import Any, cast
 
 from trimpoint_protocol.commands import AutoMode
@@ -261,29 +263,32 @@ def _discard(state: ThreadState, event: ev.ContextDiscarded | ev.ContextMasked, 
 
 
 def _entries_named(
-    state: ThreadState, turn_ids: Iterable[str], entry_ids: Iterable[str]
+    state: ThreadState, turn_ids: Iterable[str], entry_ids: Sequence[str]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, int]]:
     """Returns the ids of those entries of the turns that `entry_ids` name, and the number of
     messages among them, by turn.
 
-    A discard may name all of a long thread, so little is called here for each entry.
+    A discard may name all of a long thread: little is called for each entry, and no list of them is
+    made, which the garbage collector would look through.
     """
-    names = frozenset(entry_ids)
-    qualified = {name for name in names if "#" in name}
-    ids: dict[str, list[str]] = {turn_id: [] for turn_id in turn_ids}
-    messages = dict.fromkeys(ids, 0)
+    ids: dict[str, tuple[str, ...]] = dict.fromkeys(turn_ids, ())
     if not ids:
         return {}, {}
+    messages = dict.fromkeys(ids, 0)
+    names = frozenset(entry_ids)
+    qualified = {name for name in entry_ids if "#" in name}
     active = state.turns[state.active_from_turn :]
-    are_active = {turn.id for turn in active}.issuperset(ids)
-    for entry in state.entries[active[0].first_entry_index if active and are_active else 0 :]:
+    are_active = ids.keys() <= set(map(attrgetter("id"), active))
+    start = active[0].first_entry_index if are_active else 0
+    for entry in islice(state.entries, start, None):
         turn_id = entry.turn_id
-        if turn_id in ids and (
+        if (
             entry.id in names or (qualified and qualified_entry_id(turn_id, entry.id) in qualified)
-        ):
-            ids[turn_id].append(entry.id)
-            messages[turn_id] += entry.is_message_of_model
-    return {turn_id: tuple(found) for turn_id, found in ids.items()}, messages
+        ) and turn_id in ids:
+            ids[turn_id] += (entry.id,)
+            if entry.kind == "message" and not entry.is_part:
+                messages[turn_id] += 1
+    return ids, messages
 
 
 def _pin(state: ThreadState, event: ev.ContextPinned, at_ms: int) -> None:

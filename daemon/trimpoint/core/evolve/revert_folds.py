@@ -1,6 +1,7 @@
 """Applies the events of checkpoints and reverts to a thread's state."""
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from operator import attrgetter
 from typing import TypeVar
 
@@ -89,7 +90,7 @@ def _cut_ledger(state: ThreadState, first: int) -> None:
             del state.turn_index[turn.id]
     else:  # what stays is less
         state.turn_index = {turn.id: index for index, turn in enumerate(state.turns[:first])}
-    reverted = {entry.id for entry in state.entries[first_entry:]}
+    reverted = set(map(attrgetter("id"), state.entries[first_entry:]))
     del state.turns[first:], state.entries[first_entry:]
     _forget_entries(state, reverted)
     state.usage.report = report_before_revert(state)
@@ -324,11 +325,9 @@ def _restore_undone(state: ThreadState, past: UndoState) -> None:
     for turn in past.turns if shift else ():
         turn.first_entry_index += shift
     state.message_count += sum(map(attrgetter("message_count"), past.turns))
-    count = len(state.turns)
-    state.turn_index.update({turn.id: at for at, turn in enumerate(past.turns, count)})
+    state.turn_index.update(zip(map(attrgetter("id"), past.turns), count(len(state.turns))))
     state.turns.extend(past.turns)
-    count = len(state.entries)
-    state.entry_index.update({entry.id: at for at, entry in enumerate(past.entries, count)})
+    state.entry_index.update(zip(map(attrgetter("id"), past.entries), count(len(state.entries))))
     state.entries.extend(past.entries)
     stayed = {point.id: point for point in state.trim_points}
     state.trim_points = [stayed.get(point.id, point) for point in past.trim_points]

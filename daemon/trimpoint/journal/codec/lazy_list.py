@@ -64,9 +64,9 @@ class LazyList(MutableSequence[T]):
         del self._materialized[self._materialize(index)]
 
     def __iter__(self) -> Iterator[T]:
-        for chunk in range(len(self._packed)):
-            yield from self._chunk(chunk)
-        yield from self._materialized
+        # Copies of a long ledger are made on the event loop: no Python runs for each item.
+        packed = map(self._chunk, range(len(self._packed)))
+        return chain(chain.from_iterable(packed), self._materialized)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, list | LazyList):

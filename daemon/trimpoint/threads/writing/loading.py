@@ -8,6 +8,7 @@ is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import NamedTuple
 
 import anyio
@@ -175,10 +176,15 @@ async def read_turns(store: StateStore, thread_id: str, turn_ids: frozenset[str]
 
     :raises OSError, ValueError: see `StateStore.read_journal`.
     """
-    payloads = list(await store.read_journal(thread_id))
-    if sum(map(len, payloads)) <= BYTES_AT_ONCE:
-        return _turns_in(payloads, turn_ids)
-    return await anyio.to_thread.run_sync(_turns_in, payloads, turn_ids)
+    payloads = await store.read_journal(thread_id)
+    first, size = list[memoryview](), 0
+    for payload in payloads:
+        first.append(payload)
+        size += len(payload)
+        if size > BYTES_AT_ONCE:
+            whole = chain(first, payloads)
+            return await anyio.to_thread.run_sync(_turns_in, whole, turn_ids)
+    return _turns_in(first, turn_ids)
 
 
 def _turns_in(payloads: Iterable[memoryview], turn_ids: frozenset[str]) -> TurnsRead:

@@ -1,15 +1,14 @@
 """Dispatches trimpoint's own methods through jsonrpcserver; no other module imports it.
 
 jsonrpcserver 5.0.9 would put `str(exc)` into responses, validate parameters a second time, and
-encode results a second time. It is therefore given a decoded request, a validator that accepts
-everything, and endpoints that never raise (`tests/gateway/session/test_dispatch.py` tests that
-contract).
+encode results a second time. It is therefore given a decoded request, and endpoints that never
+raise (`tests/gateway/session/test_dispatch.py` tests that contract).
 """
 
 import warnings
 from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol
 
 import anyio.to_thread
 import msgspec
@@ -94,28 +93,15 @@ class ExtensionMethods:
 
     async def call(self, method: str, params: Raw | None, call: Call) -> Answer:
         """Runs one method and returns its result or error. Raises nothing but cancellation."""
-        request = {"jsonrpc": "2.0", "id": 0, "method": method, "params": [params]}
-
-        def deserialized(_: str) -> Any:
-            return request
-
-        # The declared type is wider than the actual one: a request that is no notification yields
-        # one answer, and every endpoint succeeds.
         if not _jsonrpcserver.cache_info().currsize:
             await anyio.to_thread.run_sync(_jsonrpcserver)
-        response: Any = await _jsonrpcserver().async_dispatch_to_serializable(
-            method,
-            cast("Any", self._endpoints),
-            context=call,
-            deserializer=deserialized,
-            validator=_unchecked,
-        )
-        outcome: Answer = response["result"]
+        # Around this function, jsonrpcserver decodes and encodes, and runs each request of a batch
+        # in a task of its own: three turns of the loop, which are long when Codex has much to say.
+        request = _jsonrpcserver().request.Request(method, [params], 0)
+        dispatch = _jsonrpcserver().async_dispatcher.dispatch_request
+        _, response = await dispatch(self._endpoints, call, request)
+        outcome: Answer = response._value.result  # every endpoint succeeds
         return outcome
-
-
-def _unchecked(request: Any) -> Any:
-    return request
 
 
 @cache

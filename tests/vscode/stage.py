@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import anyio
 import msgspec
@@ -23,9 +23,23 @@ SIZE = {"width": 1400, "height": 900}
 class Window:
     """A person at VS Code. `page` is the browser's, `chat` the conversation in it."""
 
-    def __init__(self, house: CliHarness, page: Any) -> None:
+    def __init__(self, house: CliHarness, browser: Any, page: Any) -> None:
         self.house = house
         self.page = page
+        self._browser = browser
+
+    @asynccontextmanager
+    async def another(self, folder: Path) -> AsyncGenerator[Self]:
+        """Yields a window on another folder, of the same VS Code."""
+        async with _page(
+            self._browser, f"{self.page.url.partition('?')[0]}?folder={folder}"
+        ) as page:
+            yield type(self)(self.house, self._browser, page)
+
+    async def frame(self) -> Any:
+        """Returns the frame of the conversation."""
+        element = await self.chat.locator("body").element_handle()
+        return await element.owner_frame()
 
     @property
     def chat(self) -> Any:
@@ -121,11 +135,19 @@ async def opened_window(
                 **{"security.workspace.trust.enabled": False, **settings},
             )
         )  # fmt: skip
-        context = await browser.new_context(viewport=SIZE)
-        stack.push_async_callback(context.close)
+        page = await stack.enter_async_context(_page(browser, address))
+        yield Window(house, browser, page)
+
+
+@asynccontextmanager
+async def _page(browser: Any, address: str) -> AsyncGenerator[Any]:
+    context = await browser.new_context(viewport=SIZE)
+    try:
         context.set_default_timeout(STEP_S * 1000)
         page = await context.new_page()
         await page.goto(address)
         # The palette lists what is known when it opens.
         await page.locator(".activitybar").get_by_label("trimpoint").first.wait_for()
-        yield Window(house, page)
+        yield page
+    finally:
+        await context.close()

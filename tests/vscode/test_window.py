@@ -15,6 +15,7 @@ from trimpoint.testkit import run, say
 from tests.tools import missing
 from tests.vscode.code_server import packed, program
 from tests.vscode.stage import opened_window
+from tests.web.axe import findings, needs_axe
 from tests.web.browser import chromium
 from tests.web.browser import missing as no_browser
 
@@ -110,3 +111,37 @@ async def test_a_daemon_that_is_killed_and_a_window_that_is_loaded_anew(
         await window.page.reload()
         await window.chat.get_by_text("pear-2.", exact=True).wait_for()
         assert await window.chat.locator("textarea").input_value() == "half a prompt"
+
+
+@needs_axe
+@pytest.mark.parametrize("theme", ["Dark Modern", "Light Modern", "High Contrast"])
+async def test_axe_finds_nothing_in_the_view_in_any_theme(
+    browser: Any, archive: Path, theme: str
+) -> None:
+    chosen = {"workbench.colorTheme": f"Default {theme}"}
+    async with opened_window(browser, archive, **chosen) as window:
+        await window.command("New Conversation")
+        await window.turns("one?|apple-1.")
+        await window.send("/clear 0")
+        await window.chat.get_by_text("messages pruned").wait_for()
+        kind = await (await window.frame()).evaluate("document.body.dataset.vscodeThemeKind")
+        assert theme.lower().split()[0] in kind
+        assert await findings(await window.frame()) == []
+
+
+async def test_windows_on_two_folders_have_conversations_of_their_own(
+    browser: Any, archive: Path
+) -> None:
+    async with opened_window(browser, archive) as window:
+        await window.command("New Conversation")
+        await window.turns("one?|apple-1.")
+        folder = window.house.folder / "second"
+        folder.mkdir()
+        async with window.another(folder) as other:
+            await other.command("New Conversation")
+            await other.turns("two?|pear-2.")
+            assert "apple-1." not in other.model_input()
+            await window.turns("three?|fig-3.")
+            assert "apple-1." in window.model_input()
+            assert "pear-2." not in window.model_input()
+            assert len(await anyio.to_thread.run_sync(window.house.background_daemons)) == 1

@@ -1,18 +1,17 @@
 """The page without a mouse, with a screen reader, on a phone, in other colours, and in other
-scripts. axe-core comes from the packages of `web/package-lock.json`.
+scripts.
 """
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from trimpoint.testkit import Usage, hang, run, say
 
 from tests.e2e.worktree import git
-from tests.web.browser import CUT, REQUIRED, needs_browser
+from tests.web.axe import findings, needs_axe
+from tests.web.browser import CUT, needs_browser
 from tests.web.stage import Stage, answer, staged
 
-AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 LOOKS = [
     {},
     {"color_scheme": "dark"},
@@ -25,20 +24,8 @@ pytestmark = [
     pytest.mark.processes,
     pytest.mark.codex,
     needs_browser,
-    pytest.mark.skipif(not AXE.exists() and not REQUIRED, reason="axe-core is not installed"),
+    needs_axe,
 ]
-
-
-async def findings(page: Any) -> list[str]:
-    """Returns axe's findings, one line each."""
-    # The page's own policy lets no script in; axe comes by the debugger, as it would by a person.
-    await page.evaluate(AXE.read_text(encoding="utf-8") + "\nundefined;")
-    result = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    return [
-        f"{one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
-        for one in result["violations"]
-        for node in one["nodes"]
-    ]
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=["light", "dark", "phone", "forced colours"])

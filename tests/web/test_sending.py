@@ -176,3 +176,67 @@ async def test_menus_and_panels_of_a_page_without_a_connection_come_when_it_is_t
         await stage.page.keyboard.press("Alt+Digit3")
         await box(stage).fill("")
     stage.page.faults.clear()
+
+
+async def test_a_prompt_for_a_working_agent_without_a_connection_is_sent_once(
+    stage: Stage,
+) -> None:
+    """The page cannot know whether the agent works on."""
+    await stage.page.add_init_script(f"({CUT})()")
+    await stage.thread()
+    await stage.page.reload()
+    ended = anyio.Event()
+    stage.will_answer(held(say("apple-1."), ended), say("pear-2."))
+    await stage.send("one?")
+    await stage.page.get_by_text("Working").wait_for()
+    await stage.page.evaluate("window.offline = true; window.cut();")
+    await stage.page.get_by_text("The daemon cannot be reached").wait_for()
+    await stage.send("two?")
+    await stage.page.get_by_text("Not sent yet").wait_for()
+    await stage.page.evaluate("window.offline = false; window.dispatchEvent(new Event('online'));")
+    await until_typed(stage, "")
+    ended.set()
+    await stage.page.get_by_text("pear-2.", exact=True).wait_for()
+    await stage.idle()
+    assert await stage.page.locator(".prompt").all_inner_texts() == ["one?", "two?"]
+    stage.page.faults.clear()
+
+
+@pytest.mark.parametrize("way", ["key", "button"])
+async def test_what_is_stopped_before_its_turn_has_begun_is_not_done(
+    stage: Stage, way: str
+) -> None:
+    await stage.thread()
+    stage.will_answer(held(say("apple-1."), anyio.Event()))
+    await box(stage).fill("one?")
+    # In one go, so that no answer of the daemon comes in between.
+    stop = "box.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape', bubbles: true}))"
+    if way == "button":
+        stop = "document.querySelector('button[aria-label=Interrupt]').click()"
+    await stage.page.evaluate(
+        f"""async () => {{
+            const box = document.querySelector("textarea");
+            box.dispatchEvent(new KeyboardEvent("keydown", {{key: "Enter", bubbles: true}}));
+            await new Promise((drawn) => setTimeout(drawn));
+            {stop};
+        }}"""
+    )
+    await stage.page.get_by_text("Interrupted").wait_for()
+    await stage.idle()
+    await stage.turns("two?|pear-2.")
+
+
+@pytest.mark.parametrize("way", ["key", "button"])
+async def test_a_compaction_is_stopped_as_a_turn_is(stage: Stage, way: str) -> None:
+    await stage.thread()
+    await stage.turns("one?|apple-1.", "two?|pear-2.")
+    stage.house.script.at_compaction(held(say("The summary."), anyio.Event()))
+    await stage.send("/compact --force")
+    await stage.page.get_by_text("Asking the model for a summary").wait_for()
+    if way == "key":
+        await stage.page.keyboard.press("Escape")
+    else:
+        await stage.page.get_by_label("Interrupt").click()
+    await stage.page.get_by_text("The compaction was cancelled").wait_for()
+    await stage.turns("three?|plum-3.")
+    assert "apple-1." in stage.model_input()

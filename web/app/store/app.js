@@ -48,7 +48,7 @@ export class App {
         });
         this.fleet = new Fleet(this.session);
         this.prompts = new Prompts(this.session, {
-            onRefused: (error) => this._complain(error),
+            onRefused: (threadId, error) => this._onRefused(threadId, error),
             onOutcome: (threadId, text, outcome) => this._onOutcome(threadId, text, outcome),
         });
         this.notifier = new Notifier(shell, (threadId) => this.select(threadId));
@@ -134,6 +134,9 @@ export class App {
         if (mode !== "command") {
             thread.join().catch(() => {}); // so that the beginning of the answer comes here, too
         }
+        if (mode !== "steer") {
+            thread.stop.expect();
+        }
         this.prompts.submit(thread, mode);
     }
 
@@ -183,6 +186,7 @@ export class App {
             return; // its thread shows what has changed
         }
         this.progress.value = "";
+        this.open.value.stop.forget();
         const kind = isRefused(outcome) ? "problem" : "done";
         const force = kind === "problem" && canInsist(outcome) ? `${text} --force` : undefined;
         this.notice.value = { kind, text: wordsOf(outcome), undo: outcome.undo, force };
@@ -221,10 +225,7 @@ export class App {
 
     /** @param {Thread} thread */
     async interrupt(thread) {
-        const turn = thread.state?.turns.at(-1);
-        if (turn?.status === "running") {
-            await this.attempt(() => this.session.request("turn/interrupt", { threadId: thread.id, turnId: turn.id }));
-        }
+        await this.attempt(() => thread.stop.now());
     }
 
     /**
@@ -272,6 +273,18 @@ export class App {
             this._complain(error);
             return null;
         }
+    }
+
+    /**
+     * Says that what was sent was refused.
+     * @param {string} threadId
+     * @param {unknown} error
+     */
+    _onRefused(threadId, error) {
+        if (this.open.value?.id === threadId) {
+            this.open.value.stop.forget();
+        }
+        this._complain(error);
     }
 
     /** @param {unknown} error */

@@ -15,10 +15,11 @@ import { signal } from "../vendor.js";
 import { keep, keepImages, names, read, readImages } from "./kept.js";
 
 const KEEP_AFTER_MS = 300; // a long text takes a while to be kept, and a person types fast
+const MAYBE_READ = "The connection was lost; the agent may have read this or not.";
 
 /**
  * @typedef {object} Teller
- * @property {(error: unknown) => void} onRefused
+ * @property {(threadId: string, error: unknown) => void} onRefused
  * @property {(threadId: string, text: string, outcome: CommandOutcome) => void} onOutcome
  */
 
@@ -166,6 +167,7 @@ export class Prompts {
      * @param {Outgoing} sent
      */
     async _sendOne(threadId, sent) {
+        const isConnected = this._session.isConnected;
         try {
             if (sent.mode === "command") {
                 await this._command(threadId, sent);
@@ -174,11 +176,12 @@ export class Prompts {
             await this._prompt(threadId, sent);
             this.change(threadId, (draft) => acknowledged(draft, sent));
         } catch (error) {
-            if (error instanceof Disconnected && sent.mode !== "steer") {
-                throw error; // it is sent again under its id
+            const isLost = error instanceof Disconnected;
+            if (isLost && (sent.mode !== "steer" || !isConnected)) {
+                throw error; // it is sent again, if it went out under its id
             }
             this.change(threadId, (draft) => putBack(draft, sent));
-            this._teller.onRefused(error);
+            this._teller.onRefused(threadId, isLost ? new Error(MAYBE_READ) : error);
         }
     }
 
@@ -210,7 +213,7 @@ export class Prompts {
         this._begun.delete(threadId);
         if (outcome === null) {
             this.change(threadId, (draft) => acknowledged(draft, sent));
-            ended.then((later) => this._end(threadId, sent, later), (error) => this._teller.onRefused(error));
+            ended.then((later) => this._end(threadId, sent, later), (error) => this._teller.onRefused(threadId, error));
         } else {
             this._end(threadId, sent, outcome);
         }

@@ -13,6 +13,7 @@ import { catchUp, forget, note, nothingLive } from "../model/live.js";
 import { settingsOf } from "../model/settings.js";
 import { addOlder, addTurns, blockerOf, stateOf } from "../model/state.js";
 import { signal } from "../vendor.js";
+import { Stop } from "./stop.js";
 
 const LARGEST_PAGE = 1000;
 const PAGE = 400; // what is drawn of it in one go has to fit between two frames
@@ -36,6 +37,7 @@ export class Thread {
         this.version = signal(0);
         /** @type {ThreadState | null} */
         this.state = null;
+        this.stop = new Stop(session, this);
         this.live = nothingLive();
         this.liveVersion = signal(0);
         /** @type {Signal<ContextStatus | null>} */
@@ -79,6 +81,7 @@ export class Thread {
             this.problem.value = /** @type {Error} */ (error).message;
             return;
         }
+        this.stop.look();
         const hasJoined = this.isBusy && await this.join().then(() => true, () => false);
         if (!hasJoined) {
             setTimeout(() => this._joinIfStillOpen(), JOIN_AFTER_MS);
@@ -241,6 +244,7 @@ export class Thread {
         if (envelope.type.includes("pin")) {
             this.pinsVersion.value += 1;
         }
+        this.stop.look();
         if (this.state.stale) {
             this.follow();
         }

@@ -63,7 +63,7 @@ export function Composer({ app, thread }) {
             if (!event.repeat) {
                 submit(event.altKey || event.ctrlKey || event.metaKey);
             }
-        } else if (event.key === "Escape" && isRunning(thread)) {
+        } else if (event.key === "Escape" && thread.stop.isPossible) {
             event.preventDefault();
             app.interrupt(thread);
         }
@@ -130,10 +130,10 @@ export function Composer({ app, thread }) {
                 </span>
                 ${isRunning(thread) && !isEmpty && !isCommand && html`
                     <button type="button" class="button is-small" title="Send it after this turn (Alt+Enter)" onClick=${() => submit(true)}>Queue</button>`}
-                ${isRunning(thread) && html`
+                ${thread.stop.isPossible && html`
                     <button type="button" class="send is-stop" aria-label="Interrupt" title="Interrupt (Esc)"
                         onClick=${() => app.interrupt(thread)}><${Icon} name="stop" /></button>`}
-                ${(!isRunning(thread) || !isEmpty) && html`
+                ${(!thread.stop.isPossible || !isEmpty) && html`
                     <button class="send" aria-label="Send" title=${isRunning(thread) ? "Tell the agent now (Enter)" : "Send (Enter)"}
                         disabled=${isClosed || isEmpty}><${Icon} name="send" /></button>`}
             </div>
@@ -155,10 +155,13 @@ function hintOf(thread, isEmpty) {
     if (thread.questions.value.length) {
         return html`<kbd>Alt</kbd> <kbd>↑</kbd> goes to the question, <kbd>Esc</kbd> interrupts`;
     }
+    if (thread.stop.isPossible && isEmpty) {
+        return html`<kbd>Esc</kbd> interrupts`;
+    }
     if (!isRunning(thread)) {
         return html`<kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> starts a new line`;
     }
-    return isEmpty ? html`<kbd>Esc</kbd> interrupts` : html`<kbd>Enter</kbd> tells the agent now, <kbd>Alt</kbd> <kbd>Enter</kbd> queues`;
+    return html`<kbd>Enter</kbd> tells the agent now, <kbd>Alt</kbd> <kbd>Enter</kbd> queues`;
 }
 
 /** Says so when what was sent has not been acknowledged.

@@ -167,6 +167,7 @@ function TurnFoot({ app, thread, row, answer }) {
     const again = () => {
         const prompt = row.entries.find((entry) => entry.kind === "message" && entry.role === "user");
         const images = (prompt?.detail?.content ?? []).filter((/** @type {any} */ part) => part.type === "image");
+        thread.stop.expect();
         app.prompts.again(thread.id, prompt?.text ?? "", images.map((/** @type {any} */ part) => part.url));
     };
     const showFiles = () => {

@@ -200,3 +200,28 @@ async def test_what_is_typed_without_a_daemon_is_sent_when_it_is_back() -> None:
         await editor.lua("require('trimpoint.ui.chat').last_used():go_on_sending()")
         await editor.history_has("second answer")
         await prompt_is(chat, "and three?")
+
+
+async def test_what_is_stopped_before_its_turn_has_begun_is_not_done() -> None:
+    async with opened_chat() as chat:
+        await chat.turns("One?|first answer")
+        chat.house.script.then(held(say("not wanted"), anyio.Event()))
+        # In one go, so that no answer of the daemon comes in between.
+        await chat.type("Two?", "<C-s><C-\\><C-n><C-c>")
+        await chat.editor.history_has("■ The turn was interrupted.")
+        await chat.turns("Three?|third answer")
+
+
+async def test_an_opened_conversation_goes_along_with_what_comes() -> None:
+    async with opened_stage() as house:
+        configure(house)
+        async with house.daemon_alone():
+            assert (await house.run("ask", "One?")).code == 0
+            environment = house.with_program_on_path()
+            async with opened_editor(environment, house.worktree) as editor:
+                await editor.command("Trimpoint chat")
+                await editor.until(OPENED)
+                await editor.history_has("reply 1")
+                house.script.then(say("Another line.\n\n" * 80 + "The end of it."))
+                await editor.keys("iTwo?<C-s>")
+                await editor.shows("The end of it.")

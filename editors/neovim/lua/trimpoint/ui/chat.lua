@@ -5,6 +5,7 @@ local conversation = require("trimpoint.client.conversation")
 local drawing = require("trimpoint.ui.drawing")
 local folds = require("trimpoint.ui.folds")
 local highlights = require("trimpoint.ui.highlights")
+local interrupt = require("trimpoint.client.interrupt")
 local opening = require("trimpoint.ui.opening")
 local prompt = require("trimpoint.ui.prompt")
 local questions = require("trimpoint.ui.questions")
@@ -28,6 +29,7 @@ local FRAME_MS = 33
 ---@field pump? thread the task that sends
 ---@field is_keeping boolean
 ---@field is_stopping? boolean whether the turn was interrupted here, which ends its questions
+---@field stops_next? boolean whether what was sent is not wanted any more
 ---@field kept_as? string
 ---@field on_begun? fun() called once the daemon carries out a command
 ---@field builder trimpoint.Builder
@@ -53,6 +55,7 @@ local function new(thread_id, cwd)
   self.talk = conversation.open(thread_id, cwd, config.get().page, {
     on_change = function()
       self:draw_soon()
+      interrupt.look(self)
       if #(self.talk.told or {}) > 0 then
         sending.keep_soon(self) -- The agent may have read it.
       end
@@ -168,6 +171,8 @@ end
 ---@param window integer
 function Chat:_dress(window)
   windows.dress_history(window)
+  -- What comes is seen: the window goes along while its cursor is at the end.
+  vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(self.buffer), 0 })
   folds.set(window, self.canvas)
   local bar = "%{%v:lua.require'trimpoint.ui.bar'.winbar()%}"
   vim.api.nvim_set_option_value("winbar", bar, { scope = "local", win = window })

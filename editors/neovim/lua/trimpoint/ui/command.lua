@@ -195,10 +195,10 @@ local function run_interrupt()
     return
   end
   chat.is_stopping = true
-  local was_running, refusal = interrupt.thread(chat.talk.thread)
+  local was_something, refusal = interrupt.chat(chat)
   if refusal then
     say.refusal(refusal, chat)
-  elseif not was_running then
+  elseif not was_something then
     say.in_chat(chat, "Nothing is running.", "info")
   end
 end

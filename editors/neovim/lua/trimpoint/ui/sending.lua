@@ -214,6 +214,7 @@ end
 ---@param is_typed boolean
 local function submit(chat, text, mode, is_typed)
   chat:say_nothing()
+  chat.stops_next = false
   local id = chat.known_ids[text] or queue.new_id()
   local words = text:find("^[/:]") and text or context.expanded(text)
   local sent = { id = id, text = text, words = words, mode = mode, is_typed = is_typed }

@@ -145,6 +145,33 @@ async def test_a_busy_thread_refuses_and_an_interrupt_ends_its_turn(team: Team) 
             assert asked_for["askedBy"] == "alice"
 
 
+async def test_an_interrupt_ends_a_compaction(team: Team) -> None:
+    with anyio.fail_after(SCENARIO_S):
+        async with (
+            team.harness.conversation() as talk,
+            team.person(Role.OPERATOR, "alice") as alice,
+            anyio.create_task_group() as tasks,
+        ):
+            await talk.turn()
+            await team.online(alice)
+            talk.script.at_compaction(held(say("never"), anyio.Event()))
+            ended: list[str] = []
+
+            async def compact() -> None:
+                ended.append(str((await talk.type("/compact --force"))["status"]))
+
+            tasks.start_soon(compact)
+            await until(lambda: any(one.kind != "turn" for one in talk.model.requests))
+            stopped = await ask(
+                alice, TEAM, HOST, "alice", "interrupt", FleetCommand(talk.thread_id, "stop-2")
+            )
+            assert stopped.outcome is not None, stopped
+            assert stopped.outcome.message == "The compaction was cancelled."
+            await until(lambda: bool(ended))
+            assert ended == ["cancelled"]
+            assert (await talk.turn()).mentions("prompt-1.")
+
+
 async def test_a_viewer_is_refused_and_a_host_that_is_away_is_reported_to_be(team: Team) -> None:
     command = FleetCommand("01900000-0000-7000-8000-000000000001", "clear-3", deadline_s=5)
     async with team.person(Role.OPERATOR, "alice") as alice, team.person(Role.VIEWER, "bob") as bob:

@@ -101,6 +101,8 @@ async def test_settings_hold_from_the_turn_on_in_which_they_were_given(stage: Cl
         assert (done.code, lines[-1]["turn"]["status"]) == (0, "completed"), done.err
         assert stage.model.turn_requests()[-1].mentions("data:image/png")
         assert '"gpt-5.1"' in json.dumps(stage.model.turn_requests()[-1].body)
+        resumed = await stage.run("ask", "prompt-2.")
+        assert "gpt-5.1, workspace-write, approvals never" in resumed.err
         again = await stage.run(
             "ask", "-t", lines[-1]["threadId"], "-s", "danger-full-access", "prompt-2."
         )

@@ -203,3 +203,19 @@ async def test_a_turn_that_runs_can_be_interrupted_from_outside(stage: CliHarnes
         done = await stage.run("interrupt")
         assert (done.code, done.out) == (0, "✓ The turn was interrupted.\n")
         release.set()
+
+
+@pytest.mark.codex
+async def test_a_compaction_can_be_stopped_from_outside(stage: CliHarness) -> None:
+    async with stage.daemon() as client:
+        thread = await stage.thread(client)
+        await stage.turn(client, thread, "prompt-1.")
+        stage.script.at_compaction(held(say("The summary."), anyio.Event()))
+        async with stage.running("compact", "--force") as compacting:
+            await stage.model.wait_for_request(lambda one: one.kind != "turn")
+            done = await stage.run("interrupt")
+            assert (done.code, done.out) == (0, "✓ The compaction was cancelled.\n")
+            await compacting.ended()
+        assert "The compaction was cancelled" in compacting.out
+        await stage.turn(client, thread, "prompt-2.")
+        assert stage.model.turn_requests()[-1].mentions("prompt-1.")

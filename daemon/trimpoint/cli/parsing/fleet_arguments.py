@@ -42,7 +42,9 @@ def add_fleet(commands: Commands) -> None:
     _add_timeline(actions)
     _add_clear(actions)
     _add_compact(actions)
-    parser = _action(actions, "interrupt", "commands:run", "end the turn of a thread")
+    parser = _action(
+        actions, "interrupt", "commands:run", "end the turn or the compaction of a thread"
+    )
     _for_commands(parser, 60)
     _add_setup(actions)
     _add_init(actions)

@@ -308,6 +308,6 @@ def add_interrupt(commands: Commands) -> None:
             commands,
             "interrupt",
             "thread_commands.thread_changes:run_interrupt",
-            "stop the turn that is running",
+            "stop the turn or the compaction that is running",
         )
     )

@@ -9,6 +9,7 @@ from typing import Any
 from rich.text import Text
 from trimpoint_protocol.methods import SnapshotResult, ThreadOverview
 from trimpoint_protocol.readmodel import OrchestrationThread
+from trimpoint_protocol.shapes.slash_commands import CancelResult
 
 from trimpoint.cli import keyboard
 from trimpoint.cli.connection.client import Client, ask
@@ -160,8 +161,13 @@ async def _turn_named(client: Client, thread: ThreadOverview, name: str) -> tupl
 
 async def _interrupt(arguments: argparse.Namespace, client: Client) -> int:
     thread = await chosen_thread(client, arguments, changes=True)
-    running = [turn for turn in (await _snapshot(client, thread)).turns if turn.status == "running"]
+    found = await _snapshot(client, thread)
+    running = [turn for turn in found.turns if turn.status == "running"]
     if not running:
+        operation_id = "" if found.operation is None else found.operation.id
+        if operation_id and await _cancelled(client, operation_id):
+            said = "The compaction was cancelled."
+            return _done(arguments, thread, said, operationId=operation_id)
         return _skipped(arguments, thread, "No turn is running.")
     if not arguments.json:
         print_thread(thread, arguments)
@@ -170,6 +176,12 @@ async def _interrupt(arguments: argparse.Namespace, client: Client) -> int:
     return _done(
         arguments, thread, "The turn was interrupted.", turnIds=[turn.id for turn in running]
     )
+
+
+async def _cancelled(client: Client, operation_id: str) -> bool:
+    """Cancels a compaction; returns False for another operation, and for one that has ended."""
+    answer = await ask(client, CancelResult, "commands/cancel", operationId=operation_id)
+    return answer.cancelled
 
 
 async def _snapshot(client: Client, thread: ThreadOverview) -> OrchestrationThread:

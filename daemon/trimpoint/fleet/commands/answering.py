@@ -186,18 +186,20 @@ class Answering:
         thread_id = command.thread_id
         try:
             writer = await self._registry.thread(thread_id)
-            running = writer.state.running_turn_id
-            if running is None:
+            running, operation = writer.state.running_turn_id, writer.state.open_operation
+            if running is None and operation is None:
                 outcome = CommandOutcome(
                     handled=True, command="interrupt", status="skipped",
                     message="No turn is running.",
                 )  # fmt: skip
                 return FleetAnswer("done", outcome)
-            writer.record_facts(ev.TurnInterruptRequested(running, person))
-            await writer.flush()
+            if running is not None:
+                writer.record_facts(ev.TurnInterruptRequested(running, person))
+                await writer.flush()
+            stopped = running or (operation.id if operation is not None else "")
             async with self._local_client() as client:
                 await client.connection.request(
-                    "turn/interrupt", {"threadId": thread_id, "turnId": running},
+                    "turn/interrupt", {"threadId": thread_id, "turnId": stopped},
                     deadline_s=_LOCAL_DEADLINE_S,
                 )  # fmt: skip
         except ThreadError as error:
@@ -206,7 +208,7 @@ class Answering:
             return _refused(Reason.PROVIDER_UNAVAILABLE, str(error))
         outcome = CommandOutcome(
             handled=True, command="interrupt", status="completed",
-            message="The turn was interrupted.",
+            message="The turn was interrupted." if running else "The compaction was cancelled.",
         )  # fmt: skip
         return FleetAnswer("done", outcome)
 

@@ -50,6 +50,11 @@ _SANDBOXES = {
 }
 
 
+_PERMITS = {
+    "readOnly": "read-only: it cannot change files (--sandbox workspace-write lets it)",
+    "workspaceWrite": "workspace-write",
+    "dangerFullAccess": "no sandbox",
+}
 _NEW = "new"
 
 
@@ -188,11 +193,7 @@ def _heading(opened: _Opened, arguments: argparse.Namespace) -> str:
 def _settings_in_words(opened: _Opened, arguments: argparse.Namespace) -> tuple[str, str, str]:
     policy: Mapping[str, Any] = opened.settings.get("sandbox") or {}
     sandbox = _SANDBOXES[arguments.sandbox] if arguments.sandbox else policy.get("type")
-    permits = arguments.sandbox or ""
-    if sandbox == "readOnly":
-        permits = "read-only: it cannot change files (--sandbox workspace-write lets it)"
-    elif sandbox == "dangerFullAccess":
-        permits = "no sandbox"
+    permits = _PERMITS.get(str(sandbox), "")
     model = one_line(str(arguments.model or opened.settings.get("model") or ""), 60)
     approvals = arguments.approve or opened.settings.get("approvalPolicy")
     return model, permits, f"approvals {approvals}" if isinstance(approvals, str) else ""

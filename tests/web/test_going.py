@@ -70,6 +70,10 @@ async def test_code_has_the_colours_of_its_language(stage: Stage) -> None:
     stage.will_answer(say("So:\n\n```python\ndef f():\n    return 1\n```"))
     await stage.send("one?")
     await stage.page.locator(".code .hljs-keyword", has_text="return").wait_for()
+    bar = stage.page.locator(".code-bar")
+    assert await bar.inner_text() == "python"
+    assert await bar.get_by_label("Copy code").is_visible()
+    assert await bar.evaluate("bar => getComputedStyle(bar).opacity") == "1"
 
 
 async def test_a_diff_has_the_colours_of_its_language_and_two_sides_where_there_is_room(

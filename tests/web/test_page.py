@@ -214,6 +214,24 @@ async def test_a_thread_is_begun_renamed_forked_and_archived_in_the_page(stage: 
     await page.locator(".chip").get_by_text("archived").wait_for()
 
 
+async def test_the_end_of_what_a_command_wrote_is_read_without_opening_it(stage: Stage) -> None:
+    await stage.thread(approvalPolicy="untrusted")
+    stage.will_answer(run("for n in 1 2 3 4; do echo line-$n; done; false"), say("apple-1."))
+    await stage.send("one?")
+    await answer(stage.page, "y")
+    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    ran = stage.page.locator(".activity")
+    assert await ran.locator(".output-end span").all_inner_texts() == ["line-2", "line-3", "line-4"]
+    await ran.get_by_text("exit 1").wait_for()
+    await ran.locator(".activity-line").click()
+    await ran.locator(".output").get_by_text("line-1").wait_for()
+    assert await ran.locator(".output-end").count() == 0
+    stage.will_answer(run("touch not-run.txt"))
+    await stage.send("two?")
+    await answer(stage.page, "n")
+    await stage.page.locator(".activity", has_text="Not run").wait_for()
+
+
 async def test_an_edited_file_is_named_from_the_folder_of_the_thread(stage: Stage) -> None:
     await stage.thread(approvalPolicy="untrusted")
     stage.will_answer(run(PATCH), say("apple-1."))

@@ -30,7 +30,9 @@ const KINDS = {
 /** @type {Record<string, string>} */
 const NOT_DONE = { declined: "declined", failed: "failed" };
 /** @type {Record<string, string>} what is said of it then */
-const UNDONE = { fileChange: "Not edited" };
+const UNDONE = { fileChange: "Not edited", commandExecution: "Not run" };
+const END_LINES = 3;
+const END_CHARACTERS = 1000;
 const SHELL = /^\S*\/(?:ba|z|da)?sh -l?c (?:'([\s\S]*)'|"([\s\S]*)"|(\S+))$/;
 
 /**
@@ -56,7 +58,7 @@ export function Activity({ entry, folder, jump }) {
     useEffect(() => setOpen((before) => before || isHit), [isHit, jump]);
     const isRunning = "isDone" in entry && !entry.isDone;
     const [icon, word] = own(KINDS, entry.role) ?? ["tool", entry.role];
-    const said = isRunning ? running(word) : (own(NOT_DONE, entry.detail?.status) && own(UNDONE, entry.role)) || word;
+    const said = isRunning ? running(word) : notDone(entry) || word;
     const facts = factsOf(entry.role, entry.detail);
     const isDiscarded = "discardId" in entry && entry.discardId !== null;
     const isMasked = !isDiscarded && "isMasked" in entry && entry.isMasked;
@@ -74,9 +76,23 @@ export function Activity({ entry, folder, jump }) {
                 <span class="activity-facts">${isRunning ? html`<span class="spinner" aria-label="running"></span>` : facts.text}</span>
                 <span class="activity-chevron"><${Icon} name="chevron" /></span>
             </button>
-            ${isOpen && html`<div class="activity-body">${bodyOf(entry, folder)}</div>`}
+            ${isOpen ? html`<div class="activity-body">${bodyOf(entry, folder)}</div>` : html`<${OutputEnd} text=${entry.detail?.aggregatedOutput} />`}
         </div>
     `;
+}
+
+/** @param {Entry | LiveItem} entry */
+function notDone({ role, detail }) {
+    const isCommand = role === "commandExecution"; // one that failed has run
+    return (isCommand ? detail?.status === "declined" : own(NOT_DONE, detail?.status)) && own(UNDONE, role);
+}
+
+/** The last lines of what a command wrote.
+ * @param {{text?: string}} props
+ */
+function OutputEnd({ text }) {
+    const lines = plain((text ?? "").slice(-END_CHARACTERS)).split("\n").filter((line) => line.trim()).slice(-END_LINES);
+    return lines.length > 0 && html`<pre class="output-end" dir="ltr">${lines.map((line, at) => html`<span key=${at}>${line}</span>`)}</pre>`;
 }
 
 /** @param {string} word */

@@ -7,6 +7,7 @@
 import { html, useEffect, useRef, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
 import { Meter } from "./meter.js";
+import { savePicture } from "./picture.js";
 import { titleOf } from "../model/threads.js";
 
 /** @type {[panel: "context" | "checkpoints" | "search", icon: string, words: string][]} */
@@ -70,6 +71,7 @@ function More({ app, thread }) {
         ...(app.offers("undo") && !archived
             ? /** @type {[string, string, () => void][]} */ ([["undo", "Undo the last trim", () => { app.command(thread, "/undo"); }]])
             : []),
+        ...(app.shell ? [] : /** @type {[string, string, () => void][]} */ ([["image", "Save as a picture", () => { savePicture(app, thread); }]])),
         ["archive", archived ? "Unarchive" : "Archive", () => { app.dispatch(thread.id, { type: archived ? "thread.unarchive" : "thread.archive" }); }],
     ];
     /** @param {KeyboardEvent} event */

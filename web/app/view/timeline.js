@@ -43,7 +43,7 @@ export function Timeline({ app, thread }) {
  * @param {Thread} thread
  * @param {Row} row
  */
-function rowView(app, thread, row) {
+export function rowView(app, thread, row) {
     switch (row.kind) {
         case "turn":
             return html`<${TurnView} app=${app} thread=${thread} row=${row} />`;

@@ -44,6 +44,7 @@ const bundler = await context({
     entryPoints: ["app/early.js", "app/main.js", "app/colours.js", "app/app.css"],
     bundle: true,
     minify: !isWatched,
+    mangleProps: isWatched ? undefined : /^_[a-z]/, // what our modules, and those of others, keep to themselves
     sourcemap: isWatched && "inline",
     format: "esm",
     target: "es2022",

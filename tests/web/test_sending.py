@@ -141,6 +141,24 @@ async def test_what_an_interrupted_answer_had_said_stays(stage: Stage) -> None:
     assert await stage.page.get_by_text("this is being said").count() == 1
 
 
+async def test_an_earlier_prompt_is_edited_and_sent_again_in_its_place(stage: Stage) -> None:
+    await stage.thread()
+    await stage.turns("one?|apple-1.", "two?|pear-2.", "three?|plum-3.")
+    edit = stage.page.get_by_label("Edit the prompt of turn 2 and send it again")
+    await edit.focus()
+    await stage.page.keyboard.press("Enter")
+    dialog = stage.page.get_by_role("dialog")
+    assert not await dialog.get_by_label("Restore the files too").is_checked()
+    await dialog.get_by_role("button", name="Revert").click()
+    await until_typed(stage, "two?")
+    await stage.page.locator("textarea:focus").wait_for()
+    await stage.turns("two, again?|fig-4.")
+    prompts = await stage.page.locator(".prompt").all_inner_texts()
+    assert prompts == ["one?", "two, again?"]
+    said = stage.model_input()
+    assert ("apple-1." in said, "pear-2." in said, "plum-3." in said) == (True, False, False)
+
+
 async def test_clear_without_a_number_asks_how_much_is_to_stay(stage: Stage) -> None:
     await stage.thread()
     await stage.turns("one?|apple-1.", "two?|pear-2.")

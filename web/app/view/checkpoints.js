@@ -7,6 +7,7 @@
  */
 import { filesOf } from "../model/diff.js";
 import { counted } from "../model/format.js";
+import { isRefused } from "../store/prompts.js";
 import { html, useEffect, useRef, useState } from "../vendor.js";
 import { Diff } from "./diff.js";
 import { Dialog } from "./dialogs.js";
@@ -89,13 +90,13 @@ function Checkpoint({ app, thread, one, revert }) {
     `;
 }
 
-/** Says what a revert would do before it is done.
- * @param {{app: App, thread: Thread, number: number, close: () => void}} props
+/** Says what a revert would do before it is done. `after` is what it is for, which needs no files.
+ * @param {{app: App, thread: Thread, number: number, close: () => void, after?: () => void}} props
  */
-function RevertDialog({ app, thread, number, close }) {
+export function RevertDialog({ app, thread, number, close, after }) {
     const [preview, setPreview] = useState(/** @type {CommandOutcome | null} */ (null));
     const [problem, setProblem] = useState("");
-    const [scope, setScope] = useState(/** @type {"files+context" | "context"} */ ("files+context"));
+    const [scope, setScope] = useState(/** @type {"files+context" | "context"} */ (after ? "context" : "files+context"));
     useEffect(() => {
         setPreview(null);
         app.session
@@ -105,7 +106,10 @@ function RevertDialog({ app, thread, number, close }) {
     const refusals = preview?.files?.refusals ?? [];
     const run = async () => {
         close();
-        await app.command(thread, `/revert ${number}${scope === "context" ? " --context" : ""}${refusals.length ? " --force" : ""}`);
+        const outcome = await app.command(thread, `/revert ${number}${scope === "context" ? " --context" : ""}${refusals.length ? " --force" : ""}`);
+        if (outcome && !isRefused(outcome)) {
+            after?.();
+        }
     };
     return html`
         <${Dialog} title=${number === 0 ? "Revert to before the first turn" : `Revert to the end of turn ${number}`} close=${close}>

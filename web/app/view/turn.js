@@ -12,6 +12,8 @@ import { clock, duration } from "../model/format.js";
 import { html, useEffect, useState } from "../vendor.js";
 import { Activity, summaryOf, useHit } from "./activity.js";
 import { Boundary } from "./boundary.js";
+import { goToPrompt } from "./cards.js";
+import { RevertDialog } from "./checkpoints.js";
 import { CopyButton } from "./code.js";
 import { Icon } from "./icons.js";
 import { Answer } from "./markdown.js";
@@ -157,6 +159,7 @@ function Working({ thread, isSilent, startedAt }) {
 /** @param {{app: App, thread: Thread, row: TurnRow, answer: string}} props */
 function TurnFoot({ app, thread, row, answer }) {
     const { turn, number } = row;
+    const [isEditing, setEditing] = useState(false);
     thread.version.value; // whether it is busy depends on the state
     if (turn.status === "running") {
         return null;
@@ -164,11 +167,17 @@ function TurnFoot({ app, thread, row, answer }) {
     const tookMs = turn.completedAt ? Date.parse(turn.completedAt) - Date.parse(turn.startedAt) : 0;
     const canPin = app.offers("pin") && !row.isTrimmed;
     const isLast = thread.state?.turns.at(-1)?.id === turn.id;
+    const prompt = row.entries.find((entry) => entry.kind === "message" && entry.role === "user");
+    /** @type {any[]} */
+    const content = prompt?.detail?.content ?? [];
+    const [text, images] = [prompt?.text ?? "", content.filter((part) => part.type === "image").map((part) => part.url)];
     const again = () => {
-        const prompt = row.entries.find((entry) => entry.kind === "message" && entry.role === "user");
-        const images = (prompt?.detail?.content ?? []).filter((/** @type {any} */ part) => part.type === "image");
         thread.stop.expect();
-        app.prompts.again(thread.id, prompt?.text ?? "", images.map((/** @type {any} */ part) => part.url));
+        app.prompts.again(thread.id, text, images);
+    };
+    const edit = () => {
+        app.prompts.change(thread.id, (draft) => ({ ...draft, text: draft.text ? `${text}\n${draft.text}` : text, images }));
+        goToPrompt();
     };
     const showFiles = () => {
         app.panel.value = "checkpoints";
@@ -183,12 +192,15 @@ function TurnFoot({ app, thread, row, answer }) {
             ${tookMs > 0 && html`<span>${duration(tookMs)}</span>`}
             <span class="turn-actions">
                 ${answer && html`<${CopyButton} text=${answer} what="answer" />`}
+                ${prompt && !row.isTrimmed && html`<button class="icon-button" onClick=${() => setEditing(true)} disabled=${thread.isBusy}
+                    aria-label=${`Edit the prompt of turn ${number} and send it again`} title="Edit the prompt and send it again"><${Icon} name="edit" /></button>`}
                 ${canPin && html`<button class="icon-button" onClick=${() => app.command(thread, `/pin ${number}`)} disabled=${thread.isBusy}
                     aria-label=${`Pin turn ${number}`} title="Keep it in the context, whatever is trimmed"><${Icon} name="pin" /></button>`}
                 <button class="icon-button" onClick=${showFiles} aria-label=${`Files after turn ${number}`} title="Files and revert">
                     <${Icon} name="history" />
                 </button>
             </span>
+            ${isEditing && html`<${RevertDialog} app=${app} thread=${thread} number=${number - 1} close=${() => setEditing(false)} after=${edit} />`}
         </div>
     `;
 }

@@ -1,8 +1,9 @@
 """The newest prompts are kept, and at most one for each of a bounded number of threads."""
 
 from msgspec import Raw
+from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
-from trimpoint.operations.provider.prompts import MAX_THREADS, Prompts
+from trimpoint.operations.routing.prompts import MAX_THREADS, Prompts
 
 
 def kept(prompts: Prompts, thread_id: str, turn_id: str = "turn") -> bool:
@@ -29,3 +30,13 @@ def test_parameters_that_steer_a_running_turn_do_not_replace_its_prompt() -> Non
     prompts.note("t", "turn", {"model": Raw(b'"m"')})
     prompts.note("t", "turn", {"model": Raw(b'"other"')})
     assert kept(prompts, "t")
+
+
+def test_the_prompt_of_another_turn_is_not_put_before_an_end() -> None:
+    prompts, end = Prompts(), ev.TurnCompleted("other", "interrupted")
+    assert prompts.before_end(ThreadState(id="t"), (end,)) == (end,)
+    prompts.note("t", "turn", {"input": Raw(b'[{"type": "text", "text": "deploy"}]')})
+    assert prompts.before_end(ThreadState(id="t"), (end,)) == (end,)
+    [prompt, _] = prompts.before_end(ThreadState(id="t"), (ev.TurnCompleted("turn", "failed"),))
+    assert isinstance(prompt, ev.EntryRecorded)
+    assert (prompt.text, prompt.role, prompt.extent) == ("deploy", "user", ev.PART)

@@ -38,7 +38,6 @@ from trimpoint.operations.provider.forking import Forking
 from trimpoint.operations.provider.given_again import fork_params, with_effort
 from trimpoint.operations.provider.inherit import inherit_state, move_queue
 from trimpoint.operations.provider.outside_changes import record_missed
-from trimpoint.operations.provider.prompts import Prompts
 from trimpoint.operations.provider.resuming import Resumption
 from trimpoint.operations.provider.settings import session_params, update_params
 from trimpoint.operations.provider.terminals import Terminals
@@ -75,7 +74,7 @@ class ProviderThreads:
         self.link = link
         self.router = router
         self.terminals = Terminals(link)
-        self.prompts = Prompts()
+        self.prompts = router.prompts
         self.names = router.names
         self._registry = registry
         self._loaded: set[str] = set()

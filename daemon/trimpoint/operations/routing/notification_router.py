@@ -30,6 +30,7 @@ from trimpoint.core.model.commands import AbandonOpenWork
 from trimpoint.operations.routing.half_answers import HalfAnswers
 from trimpoint.operations.routing.name_reports import NameReports
 from trimpoint.operations.routing.ordered_sink import BeforeTurnEnds, OrderedSink
+from trimpoint.operations.routing.prompts import Prompts
 from trimpoint.operations.routing.routes import (
     RETIRED_THREAD_METHODS,
     TEMPORARY_THREAD_METHODS,
@@ -82,6 +83,7 @@ class NotificationRouter:
         self._provider_compactions = ProviderCompactions()
         self.foreign_usage = ForeignThreadUsage()
         self.names = NameReports()
+        self.prompts = Prompts()
         self.half_answers = HalfAnswers(registry.unfinished_answers)
 
     def subscribe_child_exit(self, subscriber: Callable[[], None]) -> None:
@@ -377,8 +379,8 @@ class NotificationRouter:
         writer = self._registry.loaded(route.thread_id)
         if writer is None:
             return
-        facts = facts_in(message, route, writer.state.settings)
-        if facts:
+        if facts := facts_in(message, route, writer.state.settings):
+            facts = self.prompts.before_end(writer.state, facts)
             writer.record_facts(*self.half_answers.before_end(route.thread_id, facts))
 
     def _end_turn(self, writer: ThreadWriter, reason: str) -> None:

@@ -1,5 +1,5 @@
 """Keeps the parameters of `turn/start` while the turn may be repeated, because the ledger has only
-the prompt and not all options.
+the prompt and not all options. Codex forgets the prompt of a turn that is interrupted at once.
 """
 
 from typing import Any
@@ -7,7 +7,10 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from trimpoint.codex.notifications.translate import entry_of
+from trimpoint.core.decide.new_facts import CUT_SHORT
 from trimpoint.core.decide.overflow import prompt_of
+from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 
 MAX_THREADS = 256
@@ -36,6 +39,25 @@ class Prompts:
         """Removes the prompt of a turn that can no longer be repeated."""
         self._newest.pop(thread_id, None)
 
+    def before_end(
+        self, state: ThreadState, facts: tuple[ev.AnyEvent, ...]
+    ) -> tuple[ev.AnyEvent, ...]:
+        """Returns `facts`; if they cut short a turn whose prompt Codex has not taken up, with the
+        prompt before that. The person has written it, and the model is not sent it.
+        """
+        ending = next((one for one in facts if isinstance(one, ev.TurnCompleted)), None)
+        newest = self._newest.get(state.id)
+        if ending is None or ending.status not in CUT_SHORT or newest is None:
+            return facts
+        turn_id, (known_id, params) = ending.turn_id, newest
+        if turn_id != known_id or _has_prompt(state, turn_id, facts):
+            return facts
+        item: dict[str, Any] = {"type": "userMessage", "id": f"prompt-{turn_id}"}
+        item["content"] = msgspec.json.decode(params).get("input")
+        entry = entry_of(turn_id, item, msgspec.json.encode(item))
+        at = facts.index(ending)
+        return (*facts[:at], msgspec.structs.replace(entry, extent=ev.PART), *facts[at:])
+
     def of(self, state: ThreadState, turn_id: str) -> dict[str, Any]:
         """Returns the parameters to repeat the turn with. If they were not kept, they have only the
         prompt from the ledger.
@@ -45,3 +67,10 @@ class Prompts:
             sent: dict[str, Any] = msgspec.json.decode(newest[1])
             return sent
         return {"input": prompt_of(state, turn_id)}
+
+
+def _has_prompt(state: ThreadState, turn_id: str, facts: tuple[ev.AnyEvent, ...]) -> bool:
+    at = state.turn_index.get(turn_id)
+    known = () if at is None else state.entries_of(state.turns[at])
+    new = (one for one in facts if isinstance(one, ev.EntryRecorded) and one.turn_id == turn_id)
+    return any(entry.role == "user" for entry in (*known, *new))

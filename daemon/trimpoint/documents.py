@@ -14,8 +14,10 @@ def folder() -> Path:
 
 
 def file_of(name: str) -> Path | None:
-    """Returns the file of the page `name`, with or without `.md`; None if there is none."""
-    name = name.removesuffix(".md")
+    """Returns the file of the page `name`, as links write it or without `docs/` and `.md`; None if
+    there is none.
+    """
+    name = name.removeprefix("docs/").removesuffix(".md")
     path = folder() / f"{name}.md"
     return path if _NAME.fullmatch(name) and path.is_file() else None
 

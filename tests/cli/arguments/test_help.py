@@ -35,7 +35,7 @@ finally:
 
 
 def test_a_page_of_the_documents_is_shown_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("first-trim", "first-trim.md"):
+    for name in ("first-trim", "first-trim.md", "docs/first-trim.md"):
         assert main(["help", name]) == 0
         assert capsys.readouterr().out == (DOCS / "first-trim.md").read_text(encoding="utf-8")
     # A command goes first; its page has the name of the file.
@@ -116,3 +116,16 @@ def test_sentences_of_each_command_s_help_fit_a_narrow_terminal(
         # A path, and the values of an option, are one word, however long that is.
         lines = [line for line in shown.splitlines() if not line.lstrip().startswith(("-", "["))]
         assert [line for line in lines if len(line) > 40 and " " in line.strip()] == []
+
+
+def test_a_paragraph_of_a_help_fills_the_lines_and_a_list_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = sub_parsers(root_parser())["search"].format_help().splitlines()
+    at = next(number for number, line in enumerate(shown) if line.startswith("Finds what has"))
+    assert [len(line) > 60 for line in shown[at : at + 2]] == [True, True]
+    assert shown[at + 3 : at + 5] == [
+        "examples:",
+        "  trimpoint search KeyError parse         in all threads",
+    ]

@@ -24,7 +24,7 @@ Without a thread it continues the last one of this folder, or begins one. ? show
 
 TUI = """\
 Runs codex --remote on the daemon, in this folder. A command of trimpoint begins with a colon
-there, not with a slash (docs/codex-tui.md).
+there, not with a slash (trimpoint help codex-tui).
 examples:
   trimpoint tui
   trimpoint --last tui            go on in the thread that was used last

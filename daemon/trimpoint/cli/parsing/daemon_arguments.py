@@ -22,13 +22,13 @@ which is the same thing, every -c and --config being an override for Codex.
 
 ACP = """\
 An editor that speaks the Agent Client Protocol (Zed, JetBrains, Neovim, Emacs …) starts it by
-itself; docs/acp.md has what to write into each editor's configuration. It joins the running daemon,
-or starts one in the background.
+itself; trimpoint help acp.md has what to write into each editor's configuration. It joins the
+running daemon, or starts one in the background.
 """
 
 TOKEN = """\
 The token is in the file http-token of the state directory, made when it is first needed, and
-readable by you alone. Anyone who has it can do with your threads what you can.
+only you can read it. Anyone who has it can do with your threads what you can.
 """
 
 
@@ -42,7 +42,7 @@ def add_daemon(commands: Commands) -> None:
         commands,
         "daemon",
         "thread_commands.status:run",
-        f"look after the daemon: {', '.join(OF_DAEMON)}",
+        f"manage the daemon: {', '.join(OF_DAEMON)}",
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True, title="actions")
     for add in (
@@ -78,7 +78,7 @@ def add_stdio(commands: Commands) -> None:
         commands,
         "stdio",
         "programs.stdio:run",
-        "serve the client at stdin and stdout",
+        "serve a client on stdin and stdout",
         APP_SERVER,
     )
     for_daemons(parser)
@@ -90,7 +90,7 @@ def add_acp(commands: Commands) -> None:
         commands,
         "acp",
         "programs.acp:run",
-        "serve an ACP editor at stdin and stdout",
+        "serve an ACP editor on stdin and stdout",
         ACP,
     )
     parser.add_argument("--login", action="store_true", help="log Codex in, and end")

@@ -14,7 +14,8 @@ from trimpoint.cli.parsing.options import (
 
 FLEET = """\
 Asks the NATS servers of the [fleet] section of your configuration, with your own credentials
-(person_credentials); no daemon is needed here. docs/fleet.md tells how a fleet is made.
+(person_credentials); no daemon is needed here. trimpoint help fleet.md tells
+how to make a fleet.
 """
 INIT = """\
 Writes a server's configuration, its keys, and a file with credentials for each host and person.

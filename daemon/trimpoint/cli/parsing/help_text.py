@@ -21,12 +21,12 @@ GENERAL = (
     "--json prints one JSON document, or JSON lines where something is followed, and nothing else.",
     "Options may stand before the command. Colour and progress appear on a terminal only, and a "
     "long answer goes through a pager there; NO_COLOR, PAGER and NO_PAGER are respected.",
-    "What is Codex's own goes to Codex: trimpoint login, logout, exec, mcp … and trimpoint codex "
+    "Codex's own commands go to Codex: trimpoint login, logout, exec, mcp … and trimpoint codex "
     "WORD.",
 )
 _USAGE = "usage: trimpoint [COMMAND] [OPTION …]\n"
 _FIRST = (
-    ("talk", "chat, ask", "on a whole screen, or one question"),
+    ("talk", "chat, ask", "on a full screen, or one question"),
     ("context", "context, clear, compact, undo", "see it, trim it, take that back"),
     ("history", "timeline, search, revert", "read, find, return to a turn"),
     ("threads", "threads", "this folder's conversations"),
@@ -34,7 +34,7 @@ _FIRST = (
 """The commands for the first day, one row for each group."""
 _MORE = (
     "In a terminal, trimpoint alone opens this folder's conversation.",
-    "trimpoint demo shows all of it without an account.",
+    "trimpoint demo shows what a clear does, without an account.",
     "trimpoint help COMMAND explains a command; trimpoint help all lists the rest.",
 )
 DOCUMENTS = (

@@ -17,7 +17,7 @@ from trimpoint.cli.parsing.options import (
 EXPIRE = """\
 Threads that were archived more than retention.archived_after_days ago go to the folder
 expired/ of the state directory, or for good if retention.delete says so. In doubt they stay.
-exit code 3: the rule is off, or names nothing
+Exit code 3: the rule is off, or names nothing.
 """
 
 REPAIR = """\

@@ -6,6 +6,7 @@ import argparse
 import re
 import shutil
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 MAX_TURNS = 1_000_000
@@ -38,11 +39,27 @@ def wrapped(line: str, indent: int = 0) -> str:
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps the line breaks of descriptions, and wraps their lines to the width of the terminal."""
+    """Keeps the lists of descriptions, and wraps their paragraphs to the width of the terminal."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        lines = super()._fill_text(text, width, indent).splitlines(keepends=True)
-        return "".join(wrapped(line, len(line) - len(line.lstrip()) + 2) for line in lines)
+        lines = _joined(super()._fill_text(text, width, indent).splitlines())
+        return "".join(wrapped(f"{line}\n", len(line) - len(line.lstrip()) + 2) for line in lines)
+
+
+def _joined(lines: Sequence[str]) -> list[str]:
+    """Returns the lines with those of a paragraph as one; indented lines and headings stay."""
+    joined: list[str] = []
+    for line in lines:
+        before = joined[-1] if joined else ""
+        if _is_prose(before) and _is_prose(line):
+            joined[-1] = f"{before} {line}"
+        else:
+            joined.append(line)
+    return joined
+
+
+def _is_prose(line: str) -> bool:
+    return bool(line) and not line.startswith(" ") and not line.endswith(":")
 
 
 Commands = Any  # argparse names the type of a set of sub-commands with a leading underscore

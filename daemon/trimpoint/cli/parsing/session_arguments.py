@@ -19,8 +19,8 @@ tool calls with their results, summaries. What cannot be carried over is named. 
 it is.
 """
 EXPORT = """\
-unified is JSON lines, unified-json one JSON document: docs/session-logs.md describes both. html is
-one file that can be sent to somebody.
+unified is JSON lines, unified-json one JSON document: trimpoint help session-logs describes both.
+html is one file that can be sent to somebody.
 Messages that are no longer in the context are left out without --include-compacted.
 """
 
@@ -31,7 +31,7 @@ def add_sessions(commands: Commands) -> None:
         commands,
         "sessions",
         "session_commands.listing:run",
-        "list, show, export and continue sessions of all agents",
+        "list, show, export and continue those of Codex, Claude Code and Gemini CLI",
         LIST,
     )
     _list_options(parser)

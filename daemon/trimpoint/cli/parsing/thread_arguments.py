@@ -22,11 +22,11 @@ A turn's number counts from 1, pruned turns too. trimpoint diff N shows what tur
 
 DIFF = """\
 moments:
-  3         turn 3, its end (0: before the first)
-  h3.2      the turn of this entry, as trimpoint search shows it
-  now       the files as they are
-  safety    before the last revert
-  COMMIT    a checkpoint, as trimpoint checkpoints shows it
+  3              turn 3, its end (0: before the first)
+  1a2b3c4d:h3.2  the turn of this entry, as trimpoint search shows it
+  now            the files as they are
+  safety         before the last revert
+  COMMIT         a checkpoint, as trimpoint checkpoints shows it
 examples:
   trimpoint diff            what the last turn changed
   trimpoint diff 3          what turn 3 changed
@@ -36,13 +36,12 @@ examples:
 
 
 SEARCH = """\
-An entry is found that has all the words, in any thread unless one is named; where there is none,
-those that have all but one. conf* finds words that begin so, and "words in quotes" follow each
-other.
+Finds what has all the words, in every thread unless you name one; if nothing has, what has all but
+one of them. conf* finds words that begin with conf, and "words in quotes" must follow each other.
 examples:
   trimpoint search KeyError parse         in all threads
   trimpoint search -t 1a2b3c4d --pruned deadline
-  trimpoint search -t 1a2b3c4d --read h3.2
+  trimpoint search --read 1a2b3c4d:h3.2
 """
 
 
@@ -186,7 +185,7 @@ def add_search(commands: Commands) -> None:
         "search messages, commands and changes, including pruned ones",
         SEARCH,
     )
-    parser.add_argument("words", metavar="WORD", nargs="*", help="what the text has")
+    parser.add_argument("words", metavar="WORD", nargs="*", help="words to find")
     parser.add_argument("--here", action="store_true", help="only in threads begun in this folder")
     parser.add_argument(
         "--pruned", action="store_true", help="only what is not in the agent's context"
@@ -202,7 +201,7 @@ def add_search(commands: Commands) -> None:
     parser.add_argument(
         "-n", "--limit", metavar="N", type=hit_count, default=20, help="the best N (default 20)"
     )
-    parser.add_argument("--read", metavar="ENTRY", help="show an entry, such as h3.2, whole")
+    parser.add_argument("--read", metavar="ENTRY", help="show an entry in full, as 1a2b3c4d:h3.2")
     parser.add_argument(
         "--around", metavar="N", type=around, default=0, help="with N entries before and after it"
     )

@@ -71,7 +71,7 @@ class Stats(Reading):
     """Counts the model calls of the thread, and what its trims have saved."""
 
     command: ClassVar = "stats"
-    summary: ClassVar = "Count the model's calls, and what trims have kept from being sent"
+    summary: ClassVar = "Count the model's calls, and the tokens that trims have saved"
     details: ClassVar = (
         "Calls, tokens in and out, how much came from the provider's cache, and the trims: how "
         "many tokens they have kept from being sent until now, by an estimate, and what the first "

@@ -83,7 +83,7 @@ class Pins(Reading):
     """Lists the pins."""
 
     command: ClassVar = "pins"
-    summary: ClassVar = "List what is pinned, and what it weighs"
+    summary: ClassVar = "List what is pinned, and how large it is"
     details: ClassVar = "Nothing changes."
     shell_group: ClassVar[Group | None] = "history"
 

@@ -85,5 +85,5 @@ def _said(after: int, saves: int, paid_off: int | None, *, is_warm: bool) -> str
         return f"{anew}, without the provider's cache."
     if not is_warm:
         return "It costs nothing: the provider's cache holds nothing of this context any more."
-    when = "with the first call" if paid_off == 1 else f"after {paid_off} calls"
+    when = "with the first call" if paid_off == 1 else f"after {paid_off:,} calls"
     return f"{anew}, and each call sends {short_count(saves)} less: paid off {when}."

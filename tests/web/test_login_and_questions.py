@@ -59,6 +59,13 @@ async def test_a_question_of_the_agent_is_a_card_and_the_model_is_told_the_answe
         await card.wait_for(state="detached")
         await stage.page.get_by_text("Blue it is.", exact=True).wait_for()
         assert "Blue" in stage.model_input()
+        await stage.page.reload()
+        asked = stage.page.locator(".turn .answered")
+        await asked.wait_for()
+        assert (await asked.inner_text()).split("\n") == ["Which one?", "Blue"]
+        parts = stage.page.locator(".turn > :is(.prompt, .answered, .answer)")
+        texts = [text.replace("\n", " ") for text in await parts.all_inner_texts()]
+        assert texts == ["Ask me.", "Which one? Blue", "Blue it is."]
         assert stage.page.faults == []
 
 

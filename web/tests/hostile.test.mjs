@@ -73,7 +73,7 @@ test(`${SEEDS} hostile answers and activities are drawn as what they are`, () =>
         }));
         const status = ["completed", "failed", "interrupted", "running", "constructor"][choose(5)];
         const turn = { id: "t", status, startedAt: "2026-01-01T00:00:00Z", completedAt: null, error: choose(2) ? text : null };
-        const thread = { version: signal(0), liveVersion: signal(0), live: nothingLive(), questions: signal([]), isBusy: false, state: { cwd: "/w", turns: [turn] } };
+        const thread = { version: signal(0), liveVersion: signal(0), live: nothingLive(), questions: signal([]), answered: signal([]), isBusy: false, state: { cwd: "/w", turns: [turn] } };
         const row = { kind: "turn", key: "t", turn, number: 1, isTrimmed: choose(2) === 0, entries };
         try {
             const view = seed % 2 ? html`<${Answer} text=${text} />` : html`<${TurnView} app=${app} thread=${thread} row=${row} />`;

@@ -6,9 +6,12 @@
  * @import {Thread} from "../store/thread.js"
  * @import {TurnRow} from "../model/timeline.js"
  * @import {Entry} from "../model/shapes.js"
+ * @import {Answered} from "../model/answered.js"
  * @import {LiveItem} from "../model/live.js"
  */
+import { withAnswers } from "../model/answered.js";
 import { clock, duration } from "../model/format.js";
+import { visible } from "../model/hidden.js";
 import { html, useEffect, useState } from "../vendor.js";
 import { Activity, summaryOf, useHit } from "./activity.js";
 import { Boundary } from "./boundary.js";
@@ -32,7 +35,8 @@ export function TurnView({ app, thread, row }) {
         thread.liveVersion.value; // what is live is drawn anew with each change of it
     }
     const live = thread.live.items.size ? liveOf(thread, turn.id, recorded) : NOTHING;
-    const parts = partsOf([...recorded, ...live]);
+    const answered = thread.answered.value.filter((one) => one.turnId === turn.id);
+    const parts = partsOf(withAnswers([...recorded, ...live], answered));
     const jump = app.jump.value?.key === turn.id ? app.jump.value : null;
     const answer = recorded.findLast((entry) => entry.kind === "message" && entry.role === "assistant");
     return html`
@@ -55,11 +59,11 @@ function liveOf(thread, turnId, recorded) {
     return [...thread.live.items.values()].filter((item) => item.turnId === turnId && !known.has(item.id));
 }
 
-/** @typedef {{key: string, entry: Entry | LiveItem} | {key: string, activities: (Entry | LiveItem)[]}} Part */
+/** @typedef {{key: string, entry: Entry | LiveItem} | {key: string, activities: (Entry | LiveItem)[]} | {key: string, answered: Answered}} Part */
 
 /**
  * Puts activities that stand together into one part.
- * @param {(Entry | LiveItem)[]} entries
+ * @param {(Entry | LiveItem | Answered)[]} entries
  * @returns {Part[]}
  */
 function partsOf(entries) {
@@ -67,7 +71,9 @@ function partsOf(entries) {
     const parts = [];
     for (const entry of entries) {
         const last = parts.at(-1);
-        if (entry.kind === "message") {
+        if ("answer" in entry) {
+            parts.push({ key: `answered ${parts.length}`, answered: entry });
+        } else if (entry.kind === "message") {
             parts.push({ key: entry.id, entry });
         } else if (last && "activities" in last) {
             last.activities.push(entry);
@@ -82,6 +88,8 @@ function partsOf(entries) {
 function Part({ part, folder, isRunning, jump }) {
     const view = "activities" in part
         ? html`<${Activities} entries=${part.activities} folder=${folder} isRunning=${isRunning} jump=${jump} />`
+        : "answered" in part
+        ? html`<dl class="answered" dir="auto"><dt><${Icon} name="question" />${visible(part.answered.question)}</dt><dd>${visible(part.answered.answer)}</dd></dl>`
         : html`<${Message} entry=${part.entry} jump=${jump} />`;
     return html`<${Boundary} of=${part} what="This part of the turn">${view}<//>`;
 }

@@ -107,6 +107,17 @@ async def test_a_daemon_that_is_killed_and_a_window_that_is_loaded_anew(
         assert "apple-1." in window.model_input()
         assert await anyio.to_thread.run_sync(window.house.background_daemons) != [pid]
 
+        # What is added to the prompt is seen, whatever covers the conversation.
+        await window.command("Show what the agent's context holds")
+        await window.chat.get_by_text("What the context holds").wait_for()
+        await window.page.keyboard.press("Control+P")
+        await window.picker.locator("input").first.fill("kept.txt")
+        await (await window.row("kept.txt")).click()
+        await window.page.locator(".editor .monaco-editor.focused").wait_for()
+        await window.command("Add File to the Prompt")
+        await window.chat.get_by_text("What the context holds").wait_for(state="detached")
+        assert await window.chat.locator("textarea").input_value() == "@kept.txt"
+
         await window.chat.locator("textarea").fill("half a prompt")
         await window.page.reload()
         await window.chat.get_by_text("pear-2.", exact=True).wait_for()

@@ -23,6 +23,13 @@ export class Jumps {
         this._count = 0;
     }
 
+    /** Closes the panel where it covers the conversation. */
+    uncover() {
+        if (matchMedia(NO_ROOM_BESIDE).matches) {
+            this._app.panel.value = null;
+        }
+    }
+
     /**
      * Opens a thread where an entry of it is; loads what is older as far as that.
      * @param {string} threadId
@@ -33,9 +40,7 @@ export class Jumps {
         const app = this._app;
         app.select(threadId);
         const thread = app.open.value;
-        if (matchMedia(NO_ROOM_BESIDE).matches) {
-            app.panel.value = null;
-        }
+        this.uncover();
         if (thread && (await thread.loadBackTo(turnId)) && app.open.value === thread) {
             this._jumpTo(thread, turnId, entryId);
         }
@@ -52,6 +57,7 @@ export class Jumps {
         if (!thread || !state?.turns.length) {
             return;
         }
+        this.uncover();
         const say = () => {
             app.progress.value = `Reading back to turn ${number}: at turn ${state.loadedFrom + 1}`;
         };

@@ -45,6 +45,7 @@ export function choose(app, name, argument) {
 function addToPrompt(app, words) {
     const thread = app.open.value;
     if (thread) {
+        app.jumps.uncover();
         app.prompts.change(thread.id, (draft) => ({ ...draft, text: draft.text ? `${draft.text.trimEnd()}\n${words}` : words }));
     }
 }

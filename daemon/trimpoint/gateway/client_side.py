@@ -42,7 +42,11 @@ def build_client_side(
     registry.subscribe(lifecycle.on_record)
     handles = Handles(clients, link, identity)
     requests = PendingServerRequests(
-        clients, lambda: link.peer, events.on_request_opened, events.on_request_closed
+        clients,
+        lambda: link.peer,
+        events.on_request_opened,
+        events.on_request_closed,
+        registry.unfinished_items.set_waiting,
     )
     startup = StartupNotifications()
     played = PlayedTurns(CompactionTurns())

@@ -5,6 +5,6 @@ profile, sees of them. `writing` decides and appends for one thread, and records
 `asked_by`; `idle` chooses the threads that leave memory. `catalogue` and `thread_index` list
 threads without opening them. `retention` removes expired threads, `activity` counts turns and
 operations, `off_loop` computes views of long threads beside the event loop, `worktrees` is the port
-to the files, `replacements` begins the thread of `/new`, `unfinished_answers` keeps what the model
-is saying, `ids` makes ids, and `errors` has the errors.
+to the files, `replacements` begins the thread of `/new`, `unfinished_items` keeps what is
+under way in running turns, `ids` makes ids, and `errors` has the errors.
 """

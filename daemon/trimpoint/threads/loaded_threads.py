@@ -33,7 +33,7 @@ from trimpoint.threads.errors import (
 from trimpoint.threads.idle import IdleThreads, InUse
 from trimpoint.threads.replacements import Replacements, check_new_id
 from trimpoint.threads.thread_index import ThreadIndex
-from trimpoint.threads.unfinished_answers import UnfinishedAnswers
+from trimpoint.threads.unfinished_items import UnfinishedItems
 from trimpoint.threads.writing.deciding_ahead import Deciding
 from trimpoint.threads.writing.flushing import Flusher
 from trimpoint.threads.writing.receipts import CommandResult
@@ -62,7 +62,7 @@ class LoadedThreads:
         died while it worked on them.
         """
         self.policy = policy
-        self.unfinished_answers = UnfinishedAnswers(store)
+        self.unfinished_items = UnfinishedItems(store)
         self._store = store
         self._writers: dict[str, ThreadWriter] = {}
         self._idle = IdleThreads(self._writers, rules)
@@ -95,11 +95,11 @@ class LoadedThreads:
         known, sizes = decode_catalogue(await store.read_checked(FILE_NAME)), await store.scan()
         async with anyio.create_task_group() as tasks:
             threads = cls(store, policy, rules or ThreadsSection(), tasks)
-            await threads.unfinished_answers.open()
+            await threads.unfinished_items.open()
             await threads._open_state(known, sizes)
             spawn(tasks, threads._flusher.run, lasting=True)
             spawn(tasks, threads._sweep_forever, lasting=True)
-            spawn(tasks, threads.unfinished_answers.write_forever, lasting=True)
+            spawn(tasks, threads.unfinished_items.write_forever, lasting=True)
             try:
                 yield threads
             finally:
@@ -252,7 +252,7 @@ class LoadedThreads:
         self._sequencer.last = max(self._sequencer.last, writer.state.sequence)
         self._index.on_record(thread_id, writer.state, writer.size_bytes)
         if writer.read_only is None:
-            await self.unfinished_answers.end_open_work(writer)
+            await self.unfinished_items.end_open_work(writer)
         return writer
 
     def _register(self, writer: ThreadWriter) -> None:
@@ -367,7 +367,7 @@ class LoadedThreads:
                 # The journals of other threads may still have room, or lie on another disk.
                 log.error("journal_not_closed", thread_id=writer.thread_id, detail=str(error))
             self._index.on_record(writer.thread_id, writer.state, writer.size_bytes)
-        await self.unfinished_answers.write()
+        await self.unfinished_items.write()
         await self._write_catalogue()
 
     async def _write_catalogue(self) -> None:

@@ -20,7 +20,7 @@ from trimpoint.journal.port import StateStore
 from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.idle import InUse
 from trimpoint.threads.loaded_threads import LoadedThreads, Subscriber
-from trimpoint.threads.unfinished_answers import UnfinishedAnswers
+from trimpoint.threads.unfinished_items import UnfinishedItems
 from trimpoint.threads.writing.flushing import OnTrouble, Trouble
 from trimpoint.threads.writing.receipts import CommandResult
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -132,9 +132,9 @@ class ThreadRegistry:
         await self._threads.sweep()
 
     @property
-    def unfinished_answers(self) -> UnfinishedAnswers:
-        """Returns what was said of answers that are not finished."""
-        return self._threads.unfinished_answers
+    def unfinished_items(self) -> UnfinishedItems:
+        """Returns the items of running turns that are not finished."""
+        return self._threads.unfinished_items
 
     @property
     def sequence(self) -> int:

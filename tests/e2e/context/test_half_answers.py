@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 from trimpoint.testkit import failure, hang, say
-from trimpoint.threads.unfinished_answers import FILE_NAME
+from trimpoint.threads.unfinished_items import FILE_NAME
 
 from tests.deadlines import SCENARIO_S, STEP_S
 from tests.e2e.conftest import Harness

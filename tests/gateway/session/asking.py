@@ -12,7 +12,7 @@ from trimpoint_protocol import jsonrpc
 from tests.gateway.stage import FakeClient
 
 METHOD = "item/commandExecution/requestApproval"
-PARAMS = b'{"threadId":"t","command":"rm -rf /"}'
+PARAMS = b'{"threadId":"t","itemId":"c1","command":"rm -rf /"}'
 ACCEPT = {"decision": "accept"}
 DECLINE = {"decision": "decline"}
 
@@ -43,11 +43,13 @@ class Setup:
         self.clients = Clients()
         self.codex = Codex()
         self.notes: list[tuple[str, ...]] = []
+        self.waiting: list[tuple[str, bool]] = []
         self.questions = PendingServerRequests(
             self.clients,
             lambda: self.codex,
             self._note,
             self._note,
+            lambda thread_id, item_id, is_waiting: self.waiting.append((item_id, is_waiting)),
         )
 
     def _note(self, *note: str) -> None:

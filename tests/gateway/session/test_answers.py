@@ -7,7 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.gateway.session.answers import ANSWERS, MAX_ANSWER_BYTES, is_for_session, read_answer
+from trimpoint.gateway.session.answers import (
+    ANSWERS,
+    MAX_ANSWER_BYTES,
+    allows,
+    is_for_session,
+    read_answer,
+)
 
 from tests.e2e.conftest import CODEX_BIN
 from tests.gateway.codex_schema import CodexSchema
@@ -91,3 +97,22 @@ def test_an_answer_says_whether_it_holds_for_the_session(
     answer = read_answer(method, Raw(msgspec.json.encode(result)))
     assert answer is not None
     assert is_for_session(answer) is expected
+
+
+@pytest.mark.parametrize(
+    ("method", "result", "expected"),
+    [
+        (COMMAND, {"decision": "accept"}, True),
+        (COMMAND, {"decision": "acceptForSession"}, True),
+        (COMMAND, {"decision": "decline"}, False),
+        (FILES, {"decision": "cancel"}, False),
+        (FILES, {"decision": "accept"}, True),
+        (PERMISSIONS, {"permissions": {}}, False),
+        (PERMISSIONS, {"permissions": {"network": {"enabled": True}}}, True),
+        ("item/tool/requestUserInput", {"answers": {}}, True),
+    ],
+)
+def test_what_an_answer_lets_the_agent_do(method: str, result: Any, expected: bool) -> None:
+    answer = read_answer(method, Raw(msgspec.json.encode(result)))
+    assert answer is not None
+    assert allows(answer) is expected

@@ -252,3 +252,13 @@ def test_answers_of_which_codex_never_speaks_again_are_not_kept_for_ever() -> No
     assert resolved_for(fake_client) == []
     setup.questions.resolved_by_provider(b"1", "t")
     assert len(resolved_for(fake_client)) == 1
+
+
+@pytest.mark.parametrize("decision", ["accept", "decline"])
+def test_an_item_waits_until_it_is_allowed(decision: str) -> None:
+    setup = Setup()
+    client = setup.fake_client("t")
+    setup.ask()
+    assert setup.waiting == [("c1", True)]
+    setup.answer(client, {"decision": decision})
+    assert (("c1", False) in setup.waiting) is (decision == "accept")

@@ -132,9 +132,9 @@ export function commandOf(command) {
 function factsOf(role, detail) {
     if (role === "commandExecution") {
         const took = detail?.durationMs ? duration(detail.durationMs) : "";
-        const isBad = detail?.status === "declined" || (detail?.exitCode ?? 0) !== 0;
-        const ended = detail?.status === "declined" ? "declined" : isBad ? `exit ${detail.exitCode}` : "";
-        return { text: [ended, took].filter(Boolean).join(" · "), isBad };
+        const code = detail?.status === "declined" ? 0 : (detail?.exitCode ?? 0);
+        const ended = code !== 0 ? `exit ${code}` : (own(NOT_DONE, detail?.status) ?? "");
+        return { text: [ended, took].filter(Boolean).join(" · "), isBad: ended !== "" };
     }
     if (role === "fileChange") {
         const isBad = own(NOT_DONE, detail?.status) !== undefined;

@@ -186,6 +186,17 @@ def read_answer(method: str, result: Raw) -> Struct | None:
         return None
 
 
+def allows(answer: Struct) -> bool:
+    """Returns whether an answer lets the agent do what it asked for."""
+    match answer:
+        case _CommandApproval(decision) | _FileApproval(decision):
+            return _chosen(decision) not in ("decline", "cancel")
+        case _PermissionsGranted(permissions):
+            return permissions != _Permissions()
+        case _:
+            return True
+
+
 def is_for_session(answer: Struct) -> bool:
     """Returns whether an answer approves further requests until the session ends."""
     match answer:

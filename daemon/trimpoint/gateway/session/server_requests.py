@@ -22,11 +22,14 @@ from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.core.model import events as ev
-from trimpoint.gateway.session.answers import is_for_session, read_answer
+from trimpoint.gateway.session.answers import allows, is_for_session, read_answer
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.threads.ids import new_uuid7
 
 log = structlog.get_logger()
+
+APPROVAL = "/requestApproval"
+"""Ends the methods that ask whether an item may be done."""
 
 # Codex sends serverRequest/resolved right after the answer, but never for tool calls (measured:
 # 0.163), so the number of remembered answers is bounded.
@@ -72,7 +75,8 @@ class PendingServerRequests:
     """The open requests of Codex's present epoch.
 
     `on_opened(thread_id, question_id, method)` and `on_closed(thread_id, question_id, outcome)`
-    record them in the journal.
+    record them in the journal. `on_waiting(thread_id, item_id, is_waiting)` is told of an item that
+    a person is asked about, and when it was allowed.
     """
 
     def __init__(
@@ -81,11 +85,13 @@ class PendingServerRequests:
         answerer: Callable[[], Answerer | None],
         on_opened: Callable[[str, str, str], None],
         on_closed: Callable[[str, str, str], None],
+        on_waiting: Callable[[str, str, bool], None],
     ) -> None:
         self._clients = clients
         self._answerer = answerer
         self._on_opened = on_opened
         self._on_closed = on_closed
+        self._on_waiting = on_waiting
         self._open: dict[str, ServerRequest] = {}
         self._settled: dict[bytes, tuple[str, Client]] = {}
 
@@ -128,6 +134,7 @@ class PendingServerRequests:
         self._open[question.id] = question
         if thread_id is not None:
             self._on_opened(thread_id, question.id, method)
+        self._tell_waiting(question, is_waiting=True)
         for client in self._recipients(question):
             self._send(question, client)
 
@@ -163,9 +170,16 @@ class PendingServerRequests:
         answerer = self._answerer()
         if answerer is not None:
             answerer.respond(Raw(question.provider_id), message.result)
+        if allows(answer):
+            self._tell_waiting(question, is_waiting=False)
         self._remember_answerer(question, client)
         self._close(question, _outcome(answer), except_client=client)
         return True
+
+    def _tell_waiting(self, question: ServerRequest, *, is_waiting: bool) -> None:
+        if question.thread_id is not None and question.method.endswith(APPROVAL):
+            item_id = as_dict(msgspec.json.decode(question.params)).get("itemId")
+            self._on_waiting(question.thread_id, str(item_id), is_waiting)
 
     def client_left(self) -> None:
         """Passes on the refusal of requests that all remaining clients have refused, after a client

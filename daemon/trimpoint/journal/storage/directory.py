@@ -5,7 +5,7 @@
 <root>/threads/<thread>.journal.torn-<n>      bytes that were cut off a torn journal
 <root>/threads/<thread>.journal.damaged-<n>   a damaged journal whose records were salvaged
 <root>/catalogue, snapshots/<thread>          checked files: derived, replaced if damaged
-<root>/answers                                a checked file: what is being said just now
+<root>/unfinished                             a checked file: what is under way in running turns
 """
 
 from __future__ import annotations

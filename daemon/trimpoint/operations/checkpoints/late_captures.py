@@ -23,7 +23,7 @@ from trimpoint.git.plumbing.compare import Difference, differences
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.restore.plan import Step, plan_of
 from trimpoint.git.restore.taking_back import TakingBack, commit_of
-from trimpoint.threads.unfinished_answers import ABANDONED
+from trimpoint.threads.unfinished_items import ABANDONED
 
 AFTERWARDS = "It was captured after the daemon had been away."
 DELAYED = "It was captured some time after the turn had ended."

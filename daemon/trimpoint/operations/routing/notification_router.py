@@ -27,7 +27,7 @@ from trimpoint.codex.notifications.provider_compactions import ProviderCompactio
 from trimpoint.codex.notifications.translate import RECORDED
 from trimpoint.codex.notifications.watches import Watch
 from trimpoint.core.model.commands import AbandonOpenWork
-from trimpoint.operations.routing.half_answers import HalfAnswers
+from trimpoint.operations.routing.cut_short import CutShort
 from trimpoint.operations.routing.name_reports import NameReports
 from trimpoint.operations.routing.ordered_sink import BeforeTurnEnds, OrderedSink
 from trimpoint.operations.routing.prompts import Prompts
@@ -84,7 +84,7 @@ class NotificationRouter:
         self.foreign_usage = ForeignThreadUsage()
         self.names = NameReports()
         self.prompts = Prompts()
-        self.half_answers = HalfAnswers(registry.unfinished_answers)
+        self.cut_short = CutShort(registry.unfinished_items)
 
     def subscribe_child_exit(self, subscriber: Callable[[], None]) -> None:
         """Calls `subscriber` each time Codex has ended, after its open turns and requests were
@@ -305,7 +305,7 @@ class NotificationRouter:
         elif message.method in SUB_AGENT_RESTS:
             # The thread may be a sub-agent's that a client has opened.
             self._sub_agents.on_foreign_notification(provider_thread_id, message)
-        self.half_answers.note(route.thread_id, message)
+        self.cut_short.note(route.thread_id, message)
         if not self.turn_ends.intercept(route.thread_id, message):
             self._pass_on(route, message)
         if rests(message):
@@ -341,7 +341,7 @@ class NotificationRouter:
         self.fast_path = FastPath(message.leading_part, partial(self._run, thread_id, method))
 
     def _run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
-        self.half_answers.note_run(thread_id, method, lines)
+        self.cut_short.note_run(thread_id, method, lines)
         self._sink.publish_run(thread_id, method, lines)
 
     def _route_other(self, route: Route, provider_thread_id: str, message: CodexMessage) -> None:
@@ -381,10 +381,10 @@ class NotificationRouter:
             return
         if facts := facts_in(message, route, writer.state.settings):
             facts = self.prompts.before_end(writer.state, facts)
-            writer.record_facts(*self.half_answers.before_end(route.thread_id, facts))
+            writer.record_facts(*self.cut_short.before_end(route.thread_id, facts))
 
     def _end_turn(self, writer: ThreadWriter, reason: str) -> None:
-        state, said = writer.state, self.half_answers.take(writer.thread_id)
+        state, said = writer.state, self.cut_short.take(writer.thread_id)
         if not state.exists or writer.read_only is not None:
             return
         writer.record_facts(*said)

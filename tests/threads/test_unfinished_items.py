@@ -1,13 +1,13 @@
-"""What the model was saying when the daemon was killed is in the history after the next start."""
+"""What was under way when the daemon was killed is in the history after the next start."""
 
 import anyio
 import pytest
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
-from trimpoint.threads import unfinished_answers
+from trimpoint.threads import unfinished_items
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.unfinished_answers import ABANDONED, FILE_NAME
+from trimpoint.threads.unfinished_items import ABANDONED, FILE_NAME, UnfinishedItem
 
 from tests.deadlines import STEP_S
 from tests.threads.stage import THREAD, Disk, Store, begin
@@ -18,13 +18,20 @@ EMPTY = b"{}"
 
 @pytest.fixture
 def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unfinished_answers, "WRITE_S", 0.0)
+    monkeypatch.setattr(unfinished_items, "WRITE_S", 0.0)
+
+
+def begin_answer(registry: ThreadRegistry) -> None:
+    def entry(text: str, is_declined: bool) -> ev.EntryRecorded:
+        return ev.EntryRecorded("T1", "m1", "message", "assistant", text, extent=ev.PART)
+
+    registry.unfinished_items.begin(THREAD, "m1", UnfinishedItem("T1", True, entry))
 
 
 def say(registry: ThreadRegistry, text: str) -> None:
     params = {"itemId": "m1", "delta": text}
     message = CodexMessage.compose("item/agentMessage/delta", params)
-    registry.unfinished_answers.add(THREAD, [message.line])
+    registry.unfinished_items.add(THREAD, [message.line])
 
 
 async def until_written(disk: Disk, text: bytes) -> None:
@@ -39,7 +46,7 @@ async def killed_in_an_answer(disk: Disk, *, until_in_file: bool = True) -> Disk
         writer = await begin(registry)
         writer.record_facts(ev.TurnStarted("T1", 1))
         await writer.flush()
-        registry.unfinished_answers.begin(THREAD, "T1", "m1")
+        begin_answer(registry)
         say(registry, "The first ")
         say(registry, "half")
         if until_in_file:
@@ -72,7 +79,7 @@ async def test_a_daemon_that_ends_while_the_model_speaks_writes_what_was_said() 
     assert await found(disk) == [("The first half", "part")]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"x": {"type": "odd"}}', b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"x": [{"type": "odd"}]}', b"\xff"])
 async def test_a_file_that_cannot_be_read_leaves_nothing(content: bytes) -> None:
     left = await killed_in_an_answer(Disk())
     left.checked[FILE_NAME] = content
@@ -99,10 +106,10 @@ async def test_an_answer_that_is_finished_leaves_no_file() -> None:
     disk = Disk()
     async with ThreadRegistry.running(Store(disk), Policy()) as registry:
         await begin(registry)
-        registry.unfinished_answers.begin(THREAD, "T1", "m1")
+        begin_answer(registry)
         say(registry, "whole")
         await until_written(disk, b"whole")
-        registry.unfinished_answers.remove(THREAD)
+        registry.unfinished_items.remove(THREAD, "m1")
         with anyio.fail_after(STEP_S):
             while disk.checked[FILE_NAME] != EMPTY:
                 await anyio.lowlevel.checkpoint()
@@ -112,7 +119,7 @@ async def test_a_full_disk_costs_what_was_said_and_nothing_else() -> None:
     disk = Disk()
     async with ThreadRegistry.running(Store(disk), Policy()) as registry:
         await begin(registry)
-        registry.unfinished_answers.begin(THREAD, "T1", "m1")
+        begin_answer(registry)
         disk.fill()
         say(registry, "one ")
         with anyio.fail_after(STEP_S):

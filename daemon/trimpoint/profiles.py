@@ -40,6 +40,7 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.profiles import ProfileParts, RunningProfile, RunningProfiles
 from trimpoint.gateway.routes import DaemonDeps, RouteDeps, build_routes
 from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.codex_tui import is_open_in_codex_tui
 from trimpoint.gateway.session.handshake import PATIENCE_AS_CODEX_S, PATIENCE_S, Handshake
 from trimpoint.gateway.session.pace import Pace
 from trimpoint.gateway.session.requests.errors import Refusal
@@ -286,7 +287,13 @@ class Profiles:
         clients = parts.clients.of_profile(key, pace)
         side = build_client_side(registry, link, clients, parts.identity)
         operations = build_operations(
-            registry, link, side.codex_events, parts.files, self._config.compaction, tasks
+            registry,
+            link,
+            side.codex_events,
+            parts.files,
+            self._config.compaction,
+            partial(is_open_in_codex_tui, clients),
+            tasks,
         )
         deps = RouteDeps(registry, link, operations, side, self._keeps(link.profile), parts.daemon)
         routes = build_routes(deps, tasks)

@@ -240,7 +240,7 @@ async def opened_stage(
             files = build_files(registry, captures, tasks)
             compaction = CompactionSection(deadline_s=STEP_S)
             operations = build_operations(
-                registry, link, side.codex_events, files, compaction, tasks
+                registry, link, side.codex_events, files, compaction, lambda _: False, tasks
             )
             recall = Recall(StateDirectory(Path("/nowhere")), registry)
             daemon = DaemonDeps(

@@ -18,6 +18,7 @@ from tests.e2e.conftest import CODEX_BIN, Harness, opened_harness
 from tests.e2e.daemon_process import daemon_process
 from tests.e2e.worktree import with_repository
 from tests.tui.stage import BINARIES, SCREEN_READ_S, terminal_ui
+from tests.tui.terminal import Terminal
 
 pytestmark = [
     pytest.mark.codex,
@@ -67,7 +68,7 @@ async def test_plain_codex_waits_for_a_codex_that_starts_slowly(
 async def test_a_thread_that_was_trimmed_can_be_forked_into_a_worktree(
     harness: Harness, codex: Path, trim: str, said: str
 ) -> None:
-    """Where Codex asks for the place of a fork; it is asked of those who attach after the trim."""
+    """In the session of the trim, and in a later one. Codex's UI looks for the thread's file."""
     with_repository(harness.worktree)
     with anyio.fail_after(2 * SCREEN_READ_S):
         async with daemon_process(harness, "--as-codex-daemon"):
@@ -79,14 +80,20 @@ async def test_a_thread_that_was_trimmed_can_be_forked_into_a_worktree(
                 assert [*(harness.worktree / ".git" / "trimpoint").glob("sharedindex.*")]
                 await terminal.types("@sharedindex", enter=False)
                 await terminal.shows("no matches")
-            async with connect(harness.socket) as client:
-                await client.initialize()
-                [thread] = (await client.request("orchestration/snapshot"))["threads"]
+                terminal.presses(b"\x15")
+                async with connect(harness.socket) as client:
+                    await client.initialize()
+                    [thread] = (await client.request("orchestration/snapshot"))["threads"]
+                await forks_into_a_worktree(terminal)
             async with terminal_ui(harness, codex, "resume", thread["id"]) as terminal:
-                await terminal.types("/fork")
-                await terminal.shows("Create new Git worktree")
-                await terminal.types("2", enter=False)
-                await terminal.shows("Working directory changed to")
+                await forks_into_a_worktree(terminal)
+
+
+async def forks_into_a_worktree(terminal: Terminal) -> None:
+    await terminal.types("/fork")
+    await terminal.shows("Create new Git worktree")
+    await terminal.types("2", enter=False)
+    await terminal.shows("Working directory changed to")
 
 
 async def test_a_live_server_of_codex_keeps_its_place(harness: Harness, codex: Path) -> None:

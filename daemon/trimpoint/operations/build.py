@@ -1,5 +1,6 @@
 """Builds the application layer for one Codex, and the part of it that works on files."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from anyio.abc import TaskGroup
@@ -10,6 +11,7 @@ from trimpoint.config.sections import CheckpointsSection, CompactionSection
 from trimpoint.operations.checkpoints.file_reverts import FileReverts
 from trimpoint.operations.checkpoints.turn_captures import TurnCaptures
 from trimpoint.operations.journal_troubles import JournalTroubles
+from trimpoint.operations.provider.archiving import Archiving
 from trimpoint.operations.provider.lost_endings import EndingLimits, LostEndings
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import working_folder
@@ -58,15 +60,16 @@ def build_operations(
     sink: ClientSink,
     files: Files,
     compaction: CompactionSection,
+    reads_file: Callable[[str], bool],
     tasks: TaskGroup,
 ) -> Operations:
     """Builds the application layer for one Codex, subscribes it to the records of `registry`, and
-    runs its background work in `tasks`.
+    runs its background work in `tasks`. `reads_file` is that of `Archiving`.
     """
     captures, worktrees = files
     router = NotificationRouter(registry, sink, captures.settled, tasks)
     registry.keep_in_memory(router.must_stay_in_memory)
-    threads = ProviderThreads(registry, link, router)
+    threads = ProviderThreads(registry, link, router, Archiving(link, reads_file))
     runner = OperationRunner(registry, threads, worktrees, compaction.deadline_s, tasks)
     reactions = SessionReactions(registry, threads, runner, tasks)
     wait_s = compaction.deadline_s + WAIT_BEYOND_COMPACTION_S

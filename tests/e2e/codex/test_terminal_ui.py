@@ -7,6 +7,7 @@ import anyio
 import pytest
 from trimpoint.cli.connection.client import RemoteError
 from trimpoint.core.commands.registry import REGISTRY
+from trimpoint.operations import session_reactions
 from trimpoint.testkit import held, say
 
 from tests.deadlines import SCENARIO_S
@@ -347,3 +348,27 @@ class TestFooter:
                 with pytest.raises(RemoteError):
                     await other.request("mcpServer/resource/read", server="none", uri="ui://x")
         assert names[client] == [*names[other], "trimpoint"]
+
+
+@pytest.mark.own_daemon
+async def test_the_file_that_the_ui_was_told_of_stays_until_it_has_left(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_reactions, "TERMINAL_SWEEP_S", 0.05)
+    with anyio.fail_after(SCENARIO_S):
+        async with harness.daemon():
+            async with harness.client(TUI) as ui:
+                thread_id = await begun(harness, ui)
+                talk = Conversation(ui, thread_id, harness.model, harness.script)
+                await talk.turn()
+                read = await ui.request("thread/read", threadId=thread_id)
+                told = anyio.Path(read["thread"]["path"])
+                for _ in range(2):
+                    await talk.complete("/clear")
+                    await talk.turn()
+                    assert await told.exists()
+            async with harness.client("another") as client:
+                while await told.exists():  # noqa: ASYNC110 (a file)
+                    await anyio.sleep(0.05)
+                read = await client.request("thread/read", threadId=thread_id)
+                assert await anyio.Path(read["thread"]["path"]).exists()

@@ -4,7 +4,7 @@ understands.
 
 from collections.abc import Iterable
 
-from trimpoint.gateway.session.clients import Client
+from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.transport.wire import CloseCode, Dialect
 
 NAME = "codex-tui"
@@ -15,6 +15,11 @@ NOT_SHOWN = frozenset({"context/updated", "commands/progress", "sidecar/answerIg
 def is_codex_tui(client: Client) -> bool:
     """Returns whether a client is Codex's terminal UI, judged by the name in its `initialize`."""
     return client.name == NAME
+
+
+def is_open_in_codex_tui(clients: Clients, thread_id: str) -> bool:
+    """Returns whether one of the clients that are subscribed to a thread is Codex's terminal UI."""
+    return any(map(is_codex_tui, clients.subscribers(thread_id)))
 
 
 def unknown_to(client_name: str) -> frozenset[str]:

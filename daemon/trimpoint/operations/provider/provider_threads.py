@@ -33,6 +33,7 @@ from trimpoint.codex.project_trust import ProjectTrust
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.operations.history.resync import catch_up
+from trimpoint.operations.provider.archiving import Archiving
 from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.forking import Forking
 from trimpoint.operations.provider.given_again import fork_params, with_effort
@@ -69,11 +70,16 @@ class ProviderThreads:
     """
 
     def __init__(
-        self, registry: ThreadRegistry, link: CodexLink, router: NotificationRouter
+        self,
+        registry: ThreadRegistry,
+        link: CodexLink,
+        router: NotificationRouter,
+        archiving: Archiving,
     ) -> None:
         self.link = link
         self.router = router
         self.terminals = Terminals(link)
+        self._archiving = archiving
         self.prompts = router.prompts
         self.names = router.names
         self._registry = registry
@@ -267,7 +273,7 @@ class ProviderThreads:
             return await self._hide(writer, partial(self.fork, writer.state, params))
         finally:
             with anyio.CancelScope(shield=True):
-                await self._try_archive(provider_id)
+                await self._archiving.archive(provider_id)
 
     async def start_hidden(self, writer: ThreadWriter, params: dict[str, Any]) -> Thread:
         """Starts a provider thread that reports raw items. Clients are not notified of it."""
@@ -296,7 +302,7 @@ class ProviderThreads:
             await self.link.request("thread/delete", {"threadId": provider_id})
         except ProviderError as error:
             if lacks_method(error):
-                await self._try_archive(provider_id)
+                await self._archiving.archive(provider_id)
         except ProviderFailure as error:
             log.info("scratch_thread_left_behind", detail=str(error))
 
@@ -335,7 +341,7 @@ class ProviderThreads:
         provider_id = generation.provider_thread_id
         if provider_id is not None and provider_id not in self.terminals.retained(writer.thread_id):
             self.forget(provider_id)
-            await self._try_archive(provider_id)
+            await self._archiving.archive(provider_id)
 
     def reattach(self, writer: ThreadWriter) -> bool:
         """Passes on the notifications of a detached provider thread again, if it stayed loaded.
@@ -362,7 +368,8 @@ class ProviderThreads:
             try:
                 if lost := await move_queue(self.link, previous, serving):
                     self.router.notify(writer.thread_id, "warning", own_warning(lost))
-                await self.archive(writer, previous)
+                if not self._archiving.holds(writer.thread_id, previous.provider_thread_id):
+                    await self.archive(writer, previous)
             except ProviderFailure as error:
                 about = {"thread_id": writer.thread_id, "detail": str(error)}
                 log.info("superseded_thread_not_archived", **about)
@@ -374,23 +381,15 @@ class ProviderThreads:
         return await inherit_state(self.link, self.names, writer, old_id, new_id)
 
     async def archive_finished(self) -> None:
-        """Archives the retained provider threads whose terminals have all ended."""
-        for provider_id in await self.terminals.sweep():
+        """Archives the provider threads that have no reason to stay any more."""
+        for provider_id in [*await self.terminals.sweep(), *self._archiving.due()]:
             self.forget(provider_id)
-            await self._try_archive(provider_id)
+            await self._archiving.archive(provider_id)
 
     async def release(self, provider_id: str) -> None:
         """Unsubscribes from a provider thread, which Codex then unloads after a while."""
         self.forget(provider_id)
         await self.link.request("thread/unsubscribe", {"threadId": provider_id})
-
-    async def _try_archive(self, provider_id: str) -> None:
-        # Codex refuses it for a thread without a turn, which has no rollout and is not listed
-        # (measured).
-        try:
-            await self.link.request("thread/archive", {"threadId": provider_id})
-        except ProviderError:
-            await self.release(provider_id)
 
 
 def thread_in(raw: Raw) -> Thread:

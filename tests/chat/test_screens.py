@@ -156,6 +156,19 @@ async def test_a_question_of_the_agent() -> None:
     _is_golden("question", await _screen(chat, "tab", "down"))
 
 
+async def test_a_key_that_came_too_soon_is_spoken_of_while_the_card_has_the_keys() -> None:
+    chat = _chat()
+    card = card_of(COMMAND, {"command": "ls"}, {})
+    assert card is not None
+    chat.state.ask(Question(1, COMMAND, card))
+    app = ChatApp(chat, lambda: 100.0)
+    async with app.run_test(size=(80, 30)) as pilot:
+        for key, is_said in (("tab", False), ("y", True), ("tab", False), ("tab", False)):
+            await pilot.press(key)
+            await pilot.pause()
+            assert ("too soon" in _shown(app)) is is_said, key
+
+
 async def test_a_prompt_that_waits_for_the_turn_and_what_was_said() -> None:
     chat = _chat()
     chat.state.turn_id = "t1"

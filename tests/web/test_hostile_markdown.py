@@ -5,7 +5,7 @@ web.
 from typing import Any
 
 import pytest
-from trimpoint.testkit import Reply, say
+from trimpoint.testkit import Reply, run, say
 
 from tests.web.browser import needs_browser
 from tests.web.stage import Stage
@@ -73,9 +73,23 @@ async def test_markdown_of_the_model_runs_no_script_and_loads_nothing(stage: Sta
     assert "<script>window.hurt = 1</script>" in text
     assert "<script> <b> the end." in text
     assert "$$\\int_0^1 x\\,dx$$ ©" in text
+    assert "⟨U+202E⟩gnissap ⟨U+001B⟩[31mred" in text
     assert "https://bank.example/login (evil.example)" in text
     assert await answer.locator(".code").count() == 3
     assert [url for url in requests if not url.startswith(stage.origin)] == []
+
+
+async def test_hidden_characters_are_seen_wherever_words_stand(stage: Stage) -> None:
+    await stage.thread()
+    hidden, shown = "a\u202eb\u200bc", "a⟨U+202E⟩b⟨U+200B⟩c"
+    stage.will_answer(run(f"echo {hidden}"), say(f"{hidden} `{hidden}` **{hidden}**"))
+    await stage.send(f"Say {hidden}.")
+    await stage.page.locator(".answer").get_by_text(shown).first.wait_for()
+    await stage.idle()
+    for place, count in ((".prompt", 1), (".answer", 3), (".activity-title", 1), (".sidebar", 1)):
+        text = "".join(await stage.page.locator(place).all_inner_texts())
+        assert text.count(shown) >= count, (place, text)
+        assert "\u202e" not in text, place
 
 
 async def test_a_table_of_very_many_cells_is_shown_in_part(stage: Stage) -> None:

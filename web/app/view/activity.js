@@ -69,7 +69,7 @@ export function Activity({ entry, folder, jump }) {
                 <span class="activity-word">${said}</span>
                 <span class=${`activity-title ${entry.role === "commandExecution" ? "is-code" : ""}`} dir="auto"
                     title=${entry.role === "fileChange" ? titleOf(entry) : undefined}>
-                    ${titleOf(entry, folder)}
+                    ${visible(titleOf(entry, folder))}
                 </span>
                 ${isDiscarded && html`<span class="tag">not in context</span>`}
                 ${isMasked && html`<span class="tag">output not in context</span>`}

@@ -10,6 +10,7 @@
  */
 import { Refusal } from "../link/peer.js";
 import { counted, shortCount } from "../model/format.js";
+import { visible } from "../model/hidden.js";
 import { own } from "../model/words.js";
 import { html, useEffect, useState } from "../vendor.js";
 
@@ -175,7 +176,7 @@ function PartView({ part, isChosen, toggle }) {
         <li class="segment">
             <label>
                 <input type="checkbox" checked=${isChosen} disabled=${part.stays !== null} onChange=${() => toggle(part.unit)} />
-                <span class="segment-text" dir="auto">${part.preview || own(WORDS, part.kind) || part.kind}</span>
+                <span class="segment-text" dir="auto">${visible(part.preview ?? "") || own(WORDS, part.kind) || part.kind}</span>
                 <span class="segment-facts">
                     ${part.stays !== null && html`<span class="tag">${own(PROTECTED, part.stays) ?? part.stays}</span>`}
                     ${shortCount(part.tokens)}

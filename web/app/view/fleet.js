@@ -7,6 +7,7 @@
  */
 import { age, folderName } from "../model/format.js";
 import { busyWords, linesOf } from "../model/fleet.js";
+import { visible } from "../model/hidden.js";
 import { html, useEffect, useState } from "../vendor.js";
 import { Dialog } from "./dialogs.js";
 import { Answer } from "./markdown.js";
@@ -104,10 +105,10 @@ function ThreadDialog({ app, thread }) {
 /** @param {{line: FleetLine}} props */
 function Line({ line }) {
     if (line.kind === "done") {
-        return html`<p class="machine-line quiet"><time datetime=${line.at}>${line.at.slice(0, 16).replace("T", " ")}</time> ${line.text}</p>`;
+        return html`<p class="machine-line quiet"><time datetime=${line.at}>${line.at.slice(0, 16).replace("T", " ")}</time> ${visible(line.text)}</p>`;
     }
     return line.who === "user"
-        ? html`<div class="prompt" dir="auto">${line.text}</div>`
+        ? html`<div class="prompt" dir="auto">${visible(line.text)}</div>`
         : html`<${Answer} text=${line.text} />`;
 }
 

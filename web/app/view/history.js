@@ -6,6 +6,7 @@
  * @import {HistoryHit, HistorySearchParams} from "../protocol.js"
  */
 import { age, counted } from "../model/format.js";
+import { visible } from "../model/hidden.js";
 import { asTyped, piecesOf } from "../model/query.js";
 import { own } from "../model/words.js";
 import { html, useEffect, useState } from "../vendor.js";
@@ -105,7 +106,7 @@ function Hit({ app, hit, isNamed }) {
                     <time datetime=${hit.createdAt}>${age(hit.createdAt, Date.now())}</time>
                 </span>
                 <span class="hit-text" dir="auto">
-                    ${piecesOf(hit.snippet, hit.marks).map((piece) => (piece.isMarked ? html`<mark>${piece.text}</mark>` : piece.text))}
+                    ${piecesOf(hit.snippet, hit.marks).map((piece) => (piece.isMarked ? html`<mark>${visible(piece.text)}</mark>` : visible(piece.text)))}
                 </span>
             </button>
         </li>

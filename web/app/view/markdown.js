@@ -166,7 +166,7 @@ function inlineOne(token, at) {
         case "del":
             return h(token.type, { key: at }, inline(token.tokens));
         case "codespan":
-            return html`<code key=${at}>${token.text}</code>`;
+            return html`<code key=${at}>${visible(token.text)}</code>`;
         case "br":
             return html`<br key=${at} />`;
         case "link":
@@ -174,11 +174,11 @@ function inlineOne(token, at) {
         case "image":
             return link(token.href, token.text || token.href, token.text, at);
         case "html":
-            return token.raw;
+            return visible(token.raw);
         case "text":
-            return "tokens" in token && token.tokens ? html`<span key=${at}>${inline(token.tokens)}</span>` : unescaped(token.text);
+            return "tokens" in token && token.tokens ? html`<span key=${at}>${inline(token.tokens)}</span>` : visible(unescaped(token.text));
         default:
-            return unescaped("text" in token ? token.text : token.raw);
+            return visible(unescaped("text" in token ? token.text : token.raw));
     }
 }
 

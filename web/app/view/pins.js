@@ -6,6 +6,7 @@
  * @import {ContextPin} from "../protocol.js"
  */
 import { shortCount } from "../model/format.js";
+import { visible } from "../model/hidden.js";
 import { html, useEffect, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
 
@@ -39,7 +40,7 @@ export function Pins({ app, thread }) {
                 ${pins.map((pin) => html`
                     <li key=${pin.id} class="segment">
                         <${Icon} name="pin" />
-                        <span class="segment-text" dir="auto" title=${pin.note || pin.preview}>${pin.turn === null ? pin.note : `Turn ${pin.turn}: ${pin.note || pin.preview}`}</span>
+                        <span class="segment-text" dir="auto" title=${visible(pin.note || pin.preview)}>${visible(pin.turn === null ? pin.note : `Turn ${pin.turn}: ${pin.note || pin.preview}`)}</span>
                         <span class="segment-facts">${shortCount(pin.estTokens)}</span>
                         <button class="button is-small" disabled=${isBusy} aria-label=${`Unpin ${pin.number}`}
                             onClick=${() => app.command(thread, `/unpin ${pin.number}`)}>Unpin</button>

@@ -5,6 +5,7 @@
  * @import {Thread} from "../store/thread.js"
  * @import {Queued} from "../model/shapes.js"
  */
+import { visible } from "../model/hidden.js";
 import { html } from "../vendor.js";
 import { Icon } from "./icons.js";
 
@@ -45,7 +46,7 @@ export function Queue({ app, thread }) {
             <ul aria-label="Waiting prompts">
                 ${queue.map((one, at) => html`
                     <li key=${one.id}><span class="tag">next</span>
-                        <span class="queue-text" dir="auto" title=${textOf(one)}>${textOf(one) || "an image"}</span>
+                        <span class="queue-text" dir="auto" title=${visible(textOf(one))}>${visible(textOf(one)) || "an image"}</span>
                         ${at > 0 && html`<button type="button" class="icon-button" aria-label="Move up" title="Move up" onClick=${() => moveUp(at)}>
                             <span class="is-up"><${Icon} name="chevron" /></span></button>`}
                         <button type="button" class="icon-button" aria-label="Edit" title="Edit" onClick=${() => edit(one)}><${Icon} name="edit" /></button>

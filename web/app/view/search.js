@@ -6,6 +6,7 @@
  * @import {Entry} from "../model/shapes.js"
  */
 import { counted } from "../model/format.js";
+import { visible } from "../model/hidden.js";
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor.js";
 import { HistoryHits } from "./history.js";
 
@@ -105,5 +106,6 @@ function hitsOf(thread, wanted) {
  */
 function around(text, at, length) {
     const from = Math.max(0, at - AROUND);
-    return html`${from > 0 ? "…" : ""}${text.slice(from, at)}<mark>${text.slice(at, at + length)}</mark>${text.slice(at + length, at + length + AROUND)}`;
+    const [before, found, after] = [text.slice(from, at), text.slice(at, at + length), text.slice(at + length, at + length + AROUND)].map(visible);
+    return html`${from > 0 ? "…" : ""}${before}<mark>${found}</mark>${after}`;
 }

@@ -116,7 +116,7 @@ function Prompt({ entry }) {
     const texts = content.filter((part) => part.type === "text").map((part) => part.text);
     return html`
         ${images.map((part, at) => html`<img key=${at} class="prompt-image" src=${part.url} alt=${`Image ${at + 1} of the prompt`} />`)}
-        <p class="prompt-text">${images.length ? texts.join("\n") : entry.text}</p>
+        <p class="prompt-text">${visible(images.length ? texts.join("\n") : entry.text)}</p>
     `;
 }
 

@@ -86,7 +86,7 @@ class QuestionCard(Vertical, can_focus=True):
 
     def on_mount(self) -> None:
         for widget in (self, self._input):
-            self.watch(widget, "has_focus", self._draw, init=False)
+            self.watch(widget, "has_focus", self._focus_changed, init=False)
 
     def show(self, question: Question | None, others: int, room: int) -> bool:
         """Shows a question in at most `room` rows, or hides the card if it is None; returns whether
@@ -126,6 +126,12 @@ class QuestionCard(Vertical, can_focus=True):
         self._input.placeholder = "or type another answer" if is_other else ""
         if self.has_keys:
             self.take_focus()
+
+    def _focus_changed(self) -> None:
+        filling = self._filling
+        if filling is not None and not self.has_keys and filling.problem == _TOO_SOON:
+            filling.problem = ""  # no key answers any more
+        self._draw()
 
     def _draw(self) -> None:
         if self._filling is not None:

@@ -12,6 +12,10 @@ from trimpoint.core.commands.parsing import NotACommand, UsageError, parse
         ("/Revrt 4", "revert", "/revert 4"),
         ("/commpact mind the API", "compact", "/compact mind the API"),
         ("/compres 50k", "compress", "/compress 50k"),
+        ("/clear3", "clear", "/clear 3"),
+        (":revert-4", "revert", "/revert 4"),
+        ("/Undo.", "undo", "/undo"),
+        ("/compact!", "compact", "/compact"),
     ],
 )
 def test_a_slip_of_the_fingers_is_told_the_right_name_and_not_sent(
@@ -35,6 +39,11 @@ def test_a_slip_of_the_fingers_is_told_the_right_name_and_not_sent(
         "/model",
         "/init",
         ":hepl",
+        "//",
+        "/undo3",
+        "/init2",
+        "/clear.txt",
+        "/clear/3",
     ],
 )
 def test_a_name_that_may_be_anothers_goes_to_the_agent(text: str) -> None:
@@ -68,3 +77,9 @@ def test_a_single_word_that_no_program_knows_is_refused_with_the_nearest_name(
 )  # fmt: skip
 def test_a_path_or_a_sentence_stays_a_prompt(text: str) -> None:
     assert parse(text) == NotACommand()
+
+
+def test_a_slash_alone_is_not_sent() -> None:
+    outcome = parse(" / ")
+    assert isinstance(outcome, UsageError)
+    assert "/help lists the commands. Nothing was sent" in outcome.message

@@ -109,6 +109,8 @@ def test_what_cannot_be_sent_is_not_queued() -> None:
     thread = queued("one")
     [one] = ids(thread)
     thread.when(client(wire.QueuePrompt, input=text("/clear 3"))).rejected(Reason.USAGE)
+    slip = thread.when(client(wire.QueuePrompt, input=text("/clear3"))).rejected(Reason.USAGE)
+    assert "Did you mean /clear 3?" in slip.message
     thread.when(client(wire.EditQueuedPrompt, prompt_id=one, input=text(":undo"))).rejected(
         Reason.USAGE
     )

@@ -29,6 +29,8 @@ _MAX_NAME_CHARS = 40
 # The length is bounded, so that the parser does not search a word of megabytes for its end.
 _COMMAND = re.compile(rf"[/:]([A-Za-z][\w-]{{,{_MAX_NAME_CHARS}}})(?:\s+(.*))?", re.DOTALL)
 _UNKNOWN = re.compile(r"/[A-Za-z]{2,30}")
+# A command with its number joined to it, or that ends as a sentence does: `/clear3`, `/undo.`
+_JOINED = re.compile(r"[/:]([A-Za-z]+)[-.,;:!?]*(\d[\d.]*)?")
 OTHERS_COMMANDS = frozenset({
     "agent", "agents", "approvals", "approve", "apps", "archive", "btw", "cd", "collab",
     "config", "copy", "daemon", "debug", "delete", "diff", "exit", "experimental", "export",
@@ -70,11 +72,12 @@ def parse(text: str) -> Parsed:
     """Parses one input of a person. Case and surrounding white space do not matter."""
     match = _COMMAND.fullmatch(text.strip())
     if match is None:
-        return NotACommand()
+        return _joined(text.strip()) or _unknown(text.strip()) or NotACommand()
     name, rest = match.group(1).lower(), (match.group(2) or "").strip()
     kind = REGISTRY.get(name)
     if kind is None:
-        return _misspelled(name, rest) or _unknown(text.strip()) or NotACommand()
+        refusal = _misspelled(name, rest) or _joined(text.strip()) or _unknown(text.strip())
+        return refusal or NotACommand()
     outcome = read(kind, rest)
     if isinstance(outcome, str):
         return UsageError(name, f"{outcome} Usage: {kind.usage()}. Nothing was sent to the agent.")
@@ -224,10 +227,29 @@ def _misspelled(name: str, rest: str) -> UsageError | None:
     return None
 
 
-def _unknown(text: str) -> UsageError | None:
-    """Returns a usage error if the whole input is a slash and a word that no program knows; else
-    None. With any other character it may be a path, and with words behind it a sentence.
+def _joined(text: str) -> UsageError | None:
+    """Returns a usage error that suggests the command if the whole input is its name with a number
+    or a stop joined to it; else None.
     """
+    match = _JOINED.fullmatch(text)
+    if match is None or (kind := REGISTRY.get(match.group(1).lower())) is None:
+        return None
+    rest = match.group(2) or ""
+    if isinstance(read(kind, rest), str):
+        return None
+    wanted = f"/{kind.command} {rest}".rstrip()
+    message = f"“{text}” is no command. Did you mean {wanted}? Nothing was sent to the agent."
+    return UsageError(kind.command, message)
+
+
+def _unknown(text: str) -> UsageError | None:
+    """Returns a usage error if the whole input is a slash, or a slash and a word that no program
+    knows; else None. With any other character it may be a path, and with words behind it a
+    sentence.
+    """
+    if text == "/":
+        problem = "A slash alone is no command. /help lists the commands."
+        return UsageError("", f"{problem} Nothing was sent to the agent.")
     name = text[1:].lower()
     if not _UNKNOWN.fullmatch(text) or name in OTHERS_COMMANDS:
         return None

@@ -7,7 +7,7 @@ import msgspec
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.core.commands.parsing import NotACommand, parse
+from trimpoint.core.commands.parsing import NotACommand, UsageError, parse
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import (
     Accepted,
@@ -131,6 +131,8 @@ def _refuse_input(parts: list[dict[str, Any]]) -> Rejected | None:
             Reason.INVALID_PARAMS, f"A prompt has at most {MAX_TEXT_CHARS:,} characters."
         )
     parsed = parse("\n".join(texts))
+    if isinstance(parsed, UsageError):
+        return Rejected(Reason.USAGE, parsed.message)
     if not isinstance(parsed, NotACommand):
         return Rejected(
             Reason.USAGE,

@@ -72,6 +72,18 @@ async def test_a_conversation_is_cleared_compacted_and_renewed_from_the_command_
             kinds.count(kind)
             for kind in ("contextTrimPointDivider", "contextSummaryBanner", "message")
         ] == [2, 1, 8]
+        numbers = [
+            (entry["text"], entry["turn"])
+            for entry in document["entries"]
+            if entry["kind"] == "message" and entry["role"] == "user"
+        ]
+        assert numbers == [(f"prompt-{number}.", number) for number in range(1, 5)]
+        dividers = [
+            entry["trimPoint"]
+            for entry in document["entries"]
+            if entry["kind"] == "contextTrimPointDivider"
+        ]
+        assert dividers == [1, 2]
         exported = await stage.run("export", "--pruned", "--out", str(stage.worktree / "thread.md"))
         assert (exported.code, exported.out) == (0, ""), exported.err
         text = await anyio.Path(stage.worktree / "thread.md").read_text()

@@ -1,6 +1,7 @@
 """`trimpoint timeline`: shows a thread's history, which is read page by page."""
 
 import argparse
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -32,16 +33,20 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     entries, cursor = await _newest(
         client, thread.id, _expansion(arguments.expand, points), arguments.limit
     )
+    turns = snapshot.turns if snapshot is not None else []
+    trim_points = {point: number for number, point in enumerate(points, 1)}
     if arguments.json:
-        print_json({"threadId": thread.id, "entries": entries, "nextCursor": cursor})
+        numbers = {turn.id: number for number, turn in enumerate(turns, 1)}
+        numbered = [_numbered(entry, numbers, trim_points) for entry in entries]
+        print_json({"threadId": thread.id, "entries": numbered, "nextCursor": cursor})
         return Exit.DONE
     print_thread(thread, arguments)
     with paged(from_end=True) as console:
         if cursor is not None:
             console.print(Text("… older entries are not shown; see more with --limit", "dim"), "")
         marks = Marks(
-            trim_points={point: number for number, point in enumerate(points, 1)},
-            turns=turn_marks(snapshot.turns if snapshot is not None else []),
+            trim_points=trim_points,
+            turns=turn_marks(turns),
             rich_text=console.is_terminal,
         )
         for row in timeline_rows(msgspec.convert(entries, list[TimelineEntry]), marks):
@@ -49,6 +54,17 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         if not entries:
             console.print(Text("There are no messages yet.", "dim"))
     return Exit.DONE
+
+
+def _numbered(
+    entry: dict[str, Any], turns: Mapping[str, int], points: Mapping[str, int]
+) -> dict[str, Any]:
+    """Returns an entry with the numbers that a person sees: of its turn, and of its trim point."""
+    turn, point = entry.get("turnId"), entry.get("trimPointId")
+    return entry | {
+        "turn": turns.get(turn) if turn else None,
+        "trimPoint": points.get(point) if point else None,
+    }
 
 
 async def _newest(

@@ -200,6 +200,7 @@ async def test_a_thread_is_begun_renamed_forked_and_archived_in_the_page(stage: 
     await dialog.get_by_label("Name").fill("Another name")
     await page.keyboard.press("Enter")
     await page.locator(".header h1").get_by_text("Another name").wait_for()
+    await page.locator(".thread-second").get_by_text("one?").wait_for()
     before = page.url
     await page.get_by_role("button", name="More").click()
     await page.get_by_role("menuitem", name="Fork").click()
@@ -212,6 +213,20 @@ async def test_a_thread_is_begun_renamed_forked_and_archived_in_the_page(stage: 
     await page.get_by_role("button", name="More").click()
     await page.get_by_role("menuitem", name="Archive").click()
     await page.locator(".chip").get_by_text("archived").wait_for()
+
+
+async def test_a_thread_is_deleted_from_codex_and_stays_readable(stage: Stage) -> None:
+    page = stage.page
+    await stage.thread()
+    await stage.turns("one?|apple-1.")
+    for answer_, left in (("Cancel", 1), ("Delete", 0)):
+        await page.get_by_role("button", name="More").click()
+        await page.get_by_role("menuitem", name="Delete").click()
+        await page.get_by_role("dialog").get_by_role("button", name=answer_).click()
+        if left == 0:
+            await page.locator(".chip").get_by_text("archived").wait_for()
+        assert len((await stage.client.request("thread/list"))["data"]) == left
+    await page.get_by_text("apple-1.", exact=True).wait_for()
 
 
 async def test_the_end_of_what_a_command_wrote_is_read_without_opening_it(stage: Stage) -> None:

@@ -6,7 +6,6 @@ import diff from "highlight.js/lib/languages/diff";
 import go from "highlight.js/lib/languages/go";
 import ini from "highlight.js/lib/languages/ini";
 import java from "highlight.js/lib/languages/java";
-import javascript from "highlight.js/lib/languages/javascript";
 import json from "highlight.js/lib/languages/json";
 import python from "highlight.js/lib/languages/python";
 import rust from "highlight.js/lib/languages/rust";
@@ -17,8 +16,9 @@ import sql from "highlight.js/lib/languages/sql";
 import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
 
+// The grammar of TypeScript has all of JavaScript's in it.
 export const lowlight = createLowlight({
-    bash, cpp, diff, dockerfile, go, ini, java, javascript, json, python, rust, shell, sql,
+    bash, cpp, diff, dockerfile, go, ini, java, javascript: typescript, json, python, rust, shell, sql,
     typescript, xml, yaml,
 });
-lowlight.registerAlias({ cpp: ["c", "h"] });
+lowlight.registerAlias({ cpp: ["c", "h"], javascript: ["js", "jsx", "mjs", "cjs"] });

@@ -5,6 +5,7 @@ import { age, clock, counted, duration, folderName, pathFrom, shortCount } from 
 import { choicesOf, isKnown } from "../app/model/approval.js";
 import { asDiff, changesOf, counts } from "../app/model/changes.js";
 import { withAnswers } from "../app/model/answered.js";
+import { byPeriod } from "../app/model/threads.js";
 import { filesOf, numbered, sides } from "../app/model/diff.js";
 import { fileTyped, pathsOf, spelledPath } from "../app/model/files.js";
 import { matching, turnTyped } from "../app/model/palette.js";
@@ -281,4 +282,13 @@ test("answers of a person stand where they were given", () => {
     const shown = withAnswers([{ id: "a" }, { id: "b" }], [answer("a", "1"), answer("a", "2"), answer("b", "3"), answer(null, "0")]);
     assert.deepEqual(shown.map((one) => one.id ?? one.answer), ["0", "a", "1", "2", "b", "3"]);
     assert.deepEqual(withAnswers([], [answer("gone", "1")]), []);
+});
+
+test("threads stand by the day on which they were used last", () => {
+    const now = new Date(2026, 2, 10, 9, 0).getTime();
+    const at = (...parts) => ({ updatedAt: new Date(2026, ...parts).toISOString() });
+    const days = [at(2, 10, 8), at(2, 10, 0), at(2, 9, 23), at(2, 9, 0), at(2, 4, 12), at(1, 20), at(0, 1)];
+    const shown = byPeriod(days, now).map(([words, members]) => [words, members.length]);
+    assert.deepEqual(shown, [["Today", 2], ["Yesterday", 2], ["Last 7 days", 1], ["Last 30 days", 1], ["Older", 1]]);
+    assert.deepEqual(byPeriod([], now), []);
 });

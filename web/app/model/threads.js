@@ -54,3 +54,29 @@ export function byFolder(threads) {
     }
     return [...groups];
 }
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** @type {[days: number, words: string][]} */
+const PERIODS = [[0, "Today"], [1, "Yesterday"], [7, "Last 7 days"], [30, "Last 30 days"], [Infinity, "Older"]];
+
+/**
+ * Returns threads by when they were used last, in the order in which they come.
+ * @template {{updatedAt: string}} T
+ * @param {T[]} threads
+ * @param {number} nowMs
+ * @returns {[words: string, members: T[]][]}
+ */
+export function byPeriod(threads, nowMs) {
+    const today = new Date(nowMs).setHours(0, 0, 0, 0);
+    /** @type {[string, T[]][]} */
+    const groups = [];
+    for (const thread of threads) {
+        const days = Math.ceil((today - Date.parse(thread.updatedAt)) / DAY_MS);
+        const words = PERIODS.find(([most]) => days <= most)?.[1] ?? "";
+        if (groups.at(-1)?.[0] !== words) {
+            groups.push([words, []]);
+        }
+        groups.at(-1)?.[1].push(thread);
+    }
+    return groups;
+}

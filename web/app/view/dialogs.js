@@ -43,6 +43,8 @@ export function Dialogs({ app }) {
             return html`<${Rename} app=${app} close=${close} />`;
         case "palette":
             return html`<${Palette} app=${app} close=${close} />`;
+        case "delete":
+            return html`<${Delete} app=${app} close=${close} />`;
         case "clear":
             return html`<${Clear} app=${app} close=${close} />`;
         default:
@@ -112,6 +114,26 @@ function Rename({ app, close }) {
                     <button class="button is-main" disabled=${!name.trim()}>Rename</button>
                 </div>
             </form>
+        <//>
+    `;
+}
+
+/** @param {{app: App, close: () => void}} props */
+function Delete({ app, close }) {
+    const thread = app.open.value;
+    const remove = () => {
+        close();
+        if (thread) {
+            app.attempt(() => app.session.request("thread/delete", { threadId: thread.id })).then(() => app.refreshSoon());
+        }
+    };
+    return html`
+        <${Dialog} title="Delete the thread from Codex?" close=${close}>
+            <p>Codex can never go on with it. trimpoint keeps what was said, and the files of its turns, as an archived thread.</p>
+            <div class="dialog-foot">
+                <button class="button" autofocus onClick=${close}>Cancel</button>
+                <button class="button is-main" onClick=${remove}>Delete</button>
+            </div>
         <//>
     `;
 }

@@ -73,6 +73,7 @@ function More({ app, thread }) {
             : []),
         ...(app.shell ? [] : /** @type {[string, string, () => void][]} */ ([["image", "Save as a picture", () => { savePicture(app, thread); }]])),
         ["archive", archived ? "Unarchive" : "Archive", () => { app.dispatch(thread.id, { type: archived ? "thread.unarchive" : "thread.archive" }); }],
+        ["close", "Delete …", () => { app.dialog.value = "delete"; }],
     ];
     /** @param {KeyboardEvent} event */
     const onKey = (event) => {

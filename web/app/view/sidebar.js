@@ -6,7 +6,7 @@
  */
 import { age, clock, counted, folderName } from "../model/format.js";
 import { visible } from "../model/hidden.js";
-import { byFolder, titleOf, waits } from "../model/threads.js";
+import { byFolder, byPeriod, titleOf, waits } from "../model/threads.js";
 import { html, useState } from "../vendor.js";
 import { goToPrompt } from "./cards.js";
 import { OtherMachines } from "./fleet.js";
@@ -71,13 +71,15 @@ function Archived({ app, threads, isOpen }) {
 function Threads({ app, threads }) {
     const openId = app.open.value?.id;
     const [most, setMost] = useState(MOST);
+    const groups = byPeriod(threads.slice(0, most), Date.now());
     return html`<ul>
-        ${threads.slice(0, most).map((thread, at) => html`
+        ${groups.map(([period, members]) => html`${groups.length > 1 && html`<li key=${period} class="period">${period}</li>`}${members.map((thread) => html`
             <li key=${thread.id}>
                 <a href=${`#/thread/${thread.id}`} aria-current=${thread.id === openId ? "page" : undefined}>
                     <span class="thread-title" dir="auto">${visible(titleOf(thread))}
-                        ${threads.some((one, other) => other !== at && titleOf(one) === titleOf(thread)) && html`
+                        ${threads.some((one) => one !== thread && titleOf(one) === titleOf(thread)) && html`
                             <span class="thread-when">${clock(thread.createdAt, Date.now())}</span>`}
+                        ${thread.name && thread.preview && thread.preview !== thread.name && html`<span class="thread-second">${visible(thread.preview)}</span>`}
                     </span>
                     <span class="thread-facts">
                         ${waits(thread)
@@ -88,7 +90,7 @@ function Threads({ app, threads }) {
                     </span>
                 </a>
             </li>
-        `)}
+        `)}`)}
         ${threads.length > most && html`<li><button class="button is-small" onClick=${() => setMost(most + 5 * MOST)}>
             ${counted(threads.length - most, "more thread")}</button></li>`}
     </ul>`;

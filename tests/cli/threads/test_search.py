@@ -108,4 +108,5 @@ async def test_a_shell_finds_and_reads_what_was_cleared(stage: CliHarness) -> No
     assert f"{thread[-8:]}:h1.1" in found.out
     assert "where is the zebra?" in pasted.out
     assert as_json["entries"][0]["text"] == "where is the zebra?"
+    assert [one["ref"] for one in document["hits"]] == [f"{thread[-8:]}:h1.1"]
     assert wrong.code == 2

@@ -3,12 +3,18 @@
 from collections import Counter
 from typing import Any
 
+import msgspec
+from hypothesis import example, settings
 from hypothesis import given as drawn
-from hypothesis import settings
 from hypothesis import strategies as st
 from trimpoint.core.context.active_context import injectable
 from trimpoint.core.context.segments import ContextSegment, context_segments
-from trimpoint.core.decide.discarding import total_tokens
+from trimpoint.core.decide.discarding import (
+    CompressionPlan,
+    plan_compression,
+    total_tokens,
+)
+from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, DiscardPolicy, Policy, Rejected
 from trimpoint.core.model.tokens import estimate_tokens
 from trimpoint_protocol.errors import Reason
@@ -113,19 +119,26 @@ def check(
 
 
 @settings(deadline=None)
-@drawn(histories, st.integers(1, 2_000), st.integers(1, 2_000))
+@drawn(histories, st.integers(1, 2_000), st.integers(1, 2_000), st.booleans())
+# A placeholder that names an entry is longer than one that does not.
+@example([["call"]] * 2 + [["reused id"], ["call"] * 3 + ["reused id"] * 2], 895, 1, False)
+@example([["call"]] * 2 + [["reused id"], ["call"] * 3 + ["reused id"] * 2], 895, 1, True)
 def test_compress_never_takes_what_is_protected_and_never_too_much(
-    history: list[list[str]], floor: int, above: int
+    history: list[list[str]], floor: int, above: int, can_read: bool
 ) -> None:
-    thread = started(policy=Policy(discard=DiscardPolicy(floor, floor + above)))
+    policy = DiscardPolicy(floor, floor + above)
+    thread = started(policy=Policy(discard=policy))
+    thread.write(ev.SettingsChanged(msgspec.json.encode({"agentTools": can_read})))
     for seed, steps in enumerate(history):
         build(thread, steps, seed)
     units = {unit.entry_ids: unit for unit in context_segments(thread.state)}
+    plan = plan_compression(thread.state, floor + above, policy)
     decision = thread.when(compress(floor + above)).decision
     if isinstance(decision, Accepted):
         thread.do(compress(floor + above))
         thread.settle()
         left = {unit.entry_ids: unit for unit in context_segments(thread.state)}
         assert all(units[name].protected is None for name in units.keys() - left.keys())
-        assert total_tokens(left.values()) >= floor
+        assert isinstance(plan, CompressionPlan)
+        assert total_tokens(left.values()) == plan.left_tokens >= floor
         assert stand_alone(active(thread.state))

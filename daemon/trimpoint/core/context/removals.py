@@ -5,7 +5,7 @@ The call, the reasoning and all ids stay. A placeholder is made of the raw item 
 event records, so it is the same text each time that a session is given its context.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -53,13 +53,13 @@ def masked_item(raw: bytes, history_id: str | None) -> bytes:
     return msgspec.json.encode({**item, "content": shown})
 
 
-def freed_by_masks(items: Sequence[bytes], positions: Iterable[int]) -> dict[int, int]:
+def freed_by_masks(items: Sequence[bytes], named: Mapping[int, str]) -> dict[int, int]:
     """Returns the positions that a mask makes smaller, each with the number of estimated tokens by
-    which it does.
+    which it does. `named` are positions with the ids that their placeholders have.
     """
     freed = {
-        at: estimate_tokens(items[at]) - estimate_tokens(masked_item(items[at], "h0.0"))
-        for at in positions
+        at: estimate_tokens(items[at]) - estimate_tokens(masked_item(items[at], name))
+        for at, name in named.items()
     }
     return {at: tokens for at, tokens in freed.items() if tokens > 0}
 

@@ -19,6 +19,7 @@ from trimpoint.core.context.segment_kinds import SegmentKind
 from trimpoint.core.context.segments import ContextSegment, context_segments
 from trimpoint.core.decide.masking import (
     Mask,
+    can_read_history,
     mask_of,
     masks_by_turn,
     proposed_masks,
@@ -148,7 +149,9 @@ def mask(
             Reason.ALREADY_DISCARDED,
             f"Nothing was masked: {_quoted(again[0].entry_ids)} is masked already.",
         )
-    masks = [found for segment in chosen if (found := mask_of(state, segment)) is not None]
+    can_read = can_read_history(state)
+    found = [mask_of(state, segment, can_read=can_read) for segment in chosen]
+    masks = [mask for mask in found if mask is not None]
     if len(masks) < len(chosen):
         masked = {mask.segment.short_id for mask in masks}
         bare = next(segment for segment in chosen if segment.short_id not in masked)
@@ -372,7 +375,7 @@ def _opened(
         names = tuple(name for mask in masks for name in mask.segment.entry_ids)
         report = state.usage.report
         used = report.used if report is not None else 0
-        event = with_masks(discarded, names, masks_by_turn(state, masks), used)
+        event = with_masks(discarded, names, masks_by_turn(masks), used)
     opened = reopened_generation(state, "discard")
     return (
         event,

@@ -19,22 +19,31 @@ WORTH_A_MASK: Final = 50
 
 
 class Mask(NamedTuple):
-    """A segment that is to be masked. `positions` are those of its raw items that get a
-    placeholder; `freed_tokens` is the estimate of what that frees.
+    """A segment that is to be masked. `items` are the positions of those of its raw items that get
+    a placeholder, each with the id by which the agent can read it in the history, else an empty
+    string; `freed_tokens` is the estimate of what that frees.
     """
 
     segment: ContextSegment
-    positions: tuple[int, ...]
+    items: tuple[tuple[int, str], ...]
     freed_tokens: int
 
 
-def mask_of(state: ThreadState, segment: ContextSegment) -> Mask | None:
+def can_read_history(state: ThreadState) -> bool:
+    """Returns whether the agent has the tools to read what left its context."""
+    return bool(as_dict(msgspec.json.decode(state.settings or b"{}")).get("agentTools"))
+
+
+def mask_of(state: ThreadState, segment: ContextSegment, *, can_read: bool) -> Mask | None:
     """Returns the mask of a segment, or None if it has no output and no image that a placeholder
     would make smaller.
     """
     items = state.turns[state.turn_index[segment.turn_id]].items
-    freed = freed_by_masks(items, segment.positions)
-    return Mask(segment, tuple(freed), sum(freed.values())) if freed else None
+    named = {at: _history_id(state, segment, at) if can_read else "" for at in segment.positions}
+    freed = freed_by_masks(items, named)
+    if not freed:
+        return None
+    return Mask(segment, tuple((at, named[at]) for at in freed), sum(freed.values()))
 
 
 def proposed_masks(
@@ -48,6 +57,7 @@ def proposed_masks(
     """
     newest = {turn.id for turn in state.turns[max(0, len(state.turns) - policy.keep_turns) :]}
     left = sum(segment.tokens for segment in segments)
+    can_read = can_read_history(state)
     for segment in segments:
         if left <= target_tokens:
             return
@@ -56,7 +66,7 @@ def proposed_masks(
             and segment.protected is None
             and not segment.is_masked
             and segment.turn_id not in newest
-            and (mask := mask_of(state, segment)) is not None
+            and (mask := mask_of(state, segment, can_read=can_read)) is not None
             and mask.freed_tokens >= WORTH_A_MASK
             and left - mask.freed_tokens >= policy.floor_tokens
         ):
@@ -78,16 +88,12 @@ def with_masks(
 
 
 def masks_by_turn(
-    state: ThreadState, masks: Iterable[Mask]
+    masks: Iterable[Mask],
 ) -> tuple[tuple[str, tuple[tuple[int, str], ...]], ...]:
     """Returns the masks in the form that the event has."""
-    can_read = bool(as_dict(msgspec.json.decode(state.settings or b"{}")).get("agentTools"))
     by_turn: dict[str, list[tuple[int, str]]] = {}
     for mask in masks:
-        of_turn = by_turn.setdefault(mask.segment.turn_id, [])
-        for position in mask.positions:
-            name = _history_id(state, mask.segment, position) if can_read else ""
-            of_turn.append((position, name))
+        by_turn.setdefault(mask.segment.turn_id, []).extend(mask.items)
     return tuple((turn_id, tuple(of_turn)) for turn_id, of_turn in by_turn.items())
 
 

@@ -11,6 +11,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.gateway.session.requests.dispatch import Call
 from trimpoint.threads.writing.writer import ThreadWriter
 
+from tests.effort import tries
 from tests.gateway.stage import FakeClient
 from tests.operations.stage import Stage, opened_stage
 from tests.threads.stage import THREAD
@@ -61,9 +62,12 @@ class Follower:
 async def never_rest(writer: ThreadWriter, ended: anyio.Event, chance: random.Random) -> None:
     number = 0
     while not ended.is_set():
-        for _ in range(chance.randrange(1, 4)):
-            number += 1
-            writer.record_facts(ev.ThreadRenamed(f"name {number}"))
+        count = chance.randrange(1, 4)
+        renames = [ev.ThreadRenamed(f"name {number + one}") for one in range(count)]
+        number += count
+        # In one record, so that a cursor may be in the middle of it, or in several.
+        for facts in [renames] if chance.random() < 0.5 else [[one] for one in renames]:
+            writer.record_facts(*facts)
         if chance.random() < 0.5:
             await anyio.lowlevel.checkpoint()
         else:
@@ -72,6 +76,15 @@ async def never_rest(writer: ThreadWriter, ended: anyio.Event, chance: random.Ra
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_a_follower_that_reconnects_gets_every_event_once(seed: int) -> None:
+    await reconnect(seed, tries(100))
+
+
+@pytest.mark.thorough("ten thousand reconnects take half a minute")
+async def test_a_follower_that_reconnects_ten_thousand_times_gets_every_event_once() -> None:
+    await reconnect(5, 10_000)
+
+
+async def reconnect(seed: int, times: int) -> None:
     chance = random.Random(seed)
     async with opened_stage() as stage:
         writer, published = await stage.thread(), list[int]()
@@ -84,7 +97,7 @@ async def test_a_follower_that_reconnects_gets_every_event_once(seed: int) -> No
         follower, ended = Follower(stage, first), anyio.Event()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(never_rest, writer, ended, chance)
-            for _ in range(100):
+            for _ in range(times):
                 client = await follower.connect(with_cursor=chance.random() < 0.98)
                 for _ in range(chance.randrange(6)):
                     await anyio.lowlevel.checkpoint()

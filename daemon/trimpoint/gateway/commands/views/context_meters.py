@@ -102,10 +102,13 @@ class ContextMeters:
 
     def _update(self, state: ThreadState) -> None:
         """Sends the meter at once, or soon if that takes long: each record of a long context whose
-        size Codex has not reported would keep all clients waiting.
+        size Codex has not reported would keep all clients waiting. While a session is replaced, it
+        would keep the operation waiting, whose end changes the meter again.
         """
         if not must_weigh(state) and state.id not in self._weighing:
             self._publish(context_status(state, self._registry.policy))
+            return
+        if state.open_operation is not None and not state.open_operation.is_summarizing:
             return
         self._outdated.add(state.id)
         if state.id not in self._weighing:

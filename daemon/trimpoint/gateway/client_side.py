@@ -13,6 +13,7 @@ from trimpoint.gateway.session.own_questions import OwnQuestions
 from trimpoint.gateway.session.played_turns import PlayedTurns
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.gateway.session.startup_notifications import StartupNotifications
+from trimpoint.gateway.session.steered_prompts import SteeredPrompts
 from trimpoint.threads.registry import ThreadRegistry
 
 
@@ -50,7 +51,8 @@ def build_client_side(
     )
     startup = StartupNotifications()
     played = PlayedTurns(CompactionTurns())
-    codex_events = CodexEvents(clients, identity, handles, requests, startup, played)
+    steered = SteeredPrompts(registry)
+    codex_events = CodexEvents(clients, identity, handles, requests, startup, played, steered)
     return ClientSide(
         clients,
         identity,

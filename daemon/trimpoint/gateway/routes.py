@@ -108,7 +108,9 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
     requests = ThreadRequests(method_deps)
     subscriptions = Subscriptions(side.clients, side.server_requests)
     reads = ThreadReads(method_deps, requests)
-    turns = TurnMethods(method_deps, requests, reads, subscriptions, starts)
+    turns = TurnMethods(
+        method_deps, requests, reads, subscriptions, starts, side.codex_events.steered
+    )
     methods = ThreadMethods(
         method_deps, requests, reads, subscriptions, agent_tools=daemon.agent_tools
     )

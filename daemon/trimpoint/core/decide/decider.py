@@ -137,6 +137,8 @@ def _decide_internal(
             return complete_revert(state, command)
         case internal.AbandonOpenWork():
             return Accepted(_abandon(state, command.reason))
+        case internal.PromptTaken():
+            return Accepted(())
         case internal.DeleteThread():
             return when_idle(state, DELETE) or _delete(stamp)
         case _:

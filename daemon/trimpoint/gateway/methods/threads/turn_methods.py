@@ -26,6 +26,7 @@ from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, Thread
 from trimpoint.gateway.session.requests.errors import not_steerable
 from trimpoint.gateway.session.requests.ordered_request import request_in_order
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
+from trimpoint.gateway.session.steered_prompts import SteeredPrompts
 from trimpoint.gateway.session.subscriptions import Subscriptions
 from trimpoint.operations.provider.settings import (
     acknowledged_changes,
@@ -72,6 +73,7 @@ class TurnMethods:
         reads: ThreadReads,
         subscriptions: Subscriptions,
         starts: TurnStarts,
+        steered: SteeredPrompts,
     ) -> None:
         _, self._sessions, self._threads, self._identity = deps
         self._link = self._threads.link
@@ -79,6 +81,7 @@ class TurnMethods:
         self._reads = reads
         self._subscriptions = subscriptions
         self._starts = starts
+        self._steered = steered
         self.handlers: dict[str, Handler] = {
             "thread/inject_items": self._inject_items,
             "turn/start": self._turn_start,
@@ -139,7 +142,8 @@ class TurnMethods:
             return client_request.refuse_with(
                 not_steerable(Reason.ALREADY_IN_PROGRESS, problem, hint)
             )
-        expected = client_request.params().get("expectedTurnId")
+        asked = client_request.params()
+        expected = asked.get("expectedTurnId")
         await client_request.let_others_on()
         session = await self._sessions.ready(thread_id)
         params = self._requests.with_provider_id(client_request, session)
@@ -147,7 +151,8 @@ class TurnMethods:
             params["expectedTurnId"] = Raw(
                 msgspec.json.encode(self._identity.provider_turn(expected))
             )
-        return self._identity.to_client(bytes(await self._link.request("turn/steer", params)))
+        with self._steered.sending(thread_id, asked):
+            return self._identity.to_client(bytes(await self._link.request("turn/steer", params)))
 
     async def _forward_with_session(self, client_request: ClientRequest) -> Any:
         thread_id = self._identity.thread_named_in(client_request)

@@ -11,7 +11,12 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
 from trimpoint.operations import session_reactions
 from trimpoint.threads.errors import CommandRefused
-from trimpoint_protocol.commands import ArchiveThread, TrimContext, UnarchiveThread
+from trimpoint_protocol.commands import (
+    ArchiveThread,
+    RevertToCheckpoint,
+    TrimContext,
+    UnarchiveThread,
+)
 from trimpoint_protocol.errors import Reason
 
 from tests.operations.stage import Stage, opened_stage
@@ -225,3 +230,37 @@ async def test_no_trim_begins_while_codex_takes_turns_back() -> None:
             may_answer.set()
         assert refused.value.reason is Reason.TURN_IN_PROGRESS
         assert ([one.id for one in writer.state.turns], writer.state.turn_requests) == (["T1"], {})
+
+
+@pytest.mark.parametrize(
+    "command",
+    [CLEAR, RevertToCheckpoint(command_id="r", thread_id=THREAD, turn_id="T1", scope="context")],
+    ids=["trim", "revert"],
+)
+async def test_no_session_is_replaced_while_a_client_puts_something_into_its_context(
+    command: TrimContext | RevertToCheckpoint,
+) -> None:
+    note = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "note"}]}
+    async with opened_stage() as stage:
+        writer = await stage.thread("T1", "T2")
+        asked, may_answer = anyio.Event(), anyio.Event()
+
+        async def inject(_: dict[str, Any]) -> Any:
+            asked.set()
+            await may_answer.wait()
+            return {}
+
+        stage.codex.answers["thread/inject_items"] = inject
+        async with anyio.create_task_group() as asking:
+            asking.start_soon(partial(stage.ask, "thread/inject_items", items=[note]))
+            await asked.wait()
+            before = len(stage.codex.asked)
+            await stage.operations.sessions.dispatch(command)
+            await anyio.wait_all_tasks_blocked()
+            asked_meanwhile = [method for method, _ in stage.codex.asked[before:]]
+            phase = writer.state.operation.phase if writer.state.operation is not None else None
+            may_answer.set()
+        await stage.operations.sessions.operation_ended(writer)
+        assert (asked_meanwhile, phase) == ([], Phase.REQUESTED)
+        assert writer.state.operation is not None
+        assert writer.state.operation.phase is Phase.READY

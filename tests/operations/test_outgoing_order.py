@@ -249,3 +249,16 @@ async def test_the_end_of_a_turn_whose_beginning_the_disk_refused_is_reported() 
         await stage.hears("turn/completed")
         stage.disk.free()
     assert life_of(stage.client.received).ended == ["T1"]
+
+
+async def test_an_end_that_codex_and_the_daemon_report_is_told_once() -> None:
+    """Codex may say it again, as after a daemon that reported it for a Codex that had not."""
+    async with opened_stage() as stage:
+        await stage.thread("T0")
+        stage.says("turn/started", turn={"id": "T1", "items": [], "status": "inProgress"})
+        for status in ("interrupted", "completed"):
+            stage.says("turn/completed", turn={"id": "T1", "items": [], "status": status})
+        await stage.hears("turn/completed")
+        await anyio.wait_all_tasks_blocked()
+        assert life_of(stage.client.received).ended == ["T1"]
+        assert stage.client.methods().count("turn/completed") == 1

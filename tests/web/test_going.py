@@ -76,6 +76,16 @@ async def test_code_has_the_colours_of_its_language(stage: Stage) -> None:
     assert await bar.evaluate("bar => getComputedStyle(bar).opacity") == "1"
 
 
+async def test_each_of_twelve_kinds_of_context_has_a_colour_of_its_own(stage: Stage) -> None:
+    colours = await stage.page.evaluate("""() => [...Array(12).keys()].map((at) => {
+        const swatch = document.createElement("span");
+        swatch.className = `swatch is-${at}`;
+        document.body.append(swatch);
+        return getComputedStyle(swatch).backgroundColor;
+    })""")
+    assert len(set(colours)) == 12
+
+
 async def test_a_diff_has_the_colours_of_its_language_and_two_sides_where_there_is_room(
     stage: Stage,
 ) -> None:

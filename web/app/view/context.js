@@ -154,14 +154,14 @@ function Classes({ content, kind, choose }) {
     return html`
         <div class="stack" aria-hidden="true">
             ${sums.map(([name, tokens], at) => html`
-                <span key=${name} class=${`stack-part is-${at % 8}`} style=${{ flexGrow: String(Math.max(tokens, 1)) }}></span>
+                <span key=${name} class=${`stack-part is-${at % 12}`} style=${{ flexGrow: String(Math.max(tokens, 1)) }}></span>
             `)}
         </div>
         <ul class="classes" aria-label="By kind">
             ${sums.map(([name, tokens], at) => html`
                 <li key=${name}>
                     <button aria-pressed=${kind === name} onClick=${() => choose(kind === name ? null : name)}>
-                        <span class=${`swatch is-${at % 8}`}></span>${own(WORDS, name) ?? name}
+                        <span class=${`swatch is-${at % 12}`}></span>${own(WORDS, name) ?? name}
                         <span class="quiet">${shortCount(tokens)}${total ? ` · ${Math.round((tokens / total) * 100)}%` : ""}</span>
                     </button>
                 </li>

@@ -248,6 +248,21 @@ def test_an_index_that_has_outgrown_its_buckets_gets_more() -> None:
     ) == dict(lazy)
 
 
+@pytest.mark.parametrize("changed", [10, 400, 3_000])
+def test_an_index_of_several_buckets_is_the_dict_after_an_update_of_any_size(changed: int) -> None:
+    plain = {str(n): n for n in range(2_000)}
+    buckets = [memoryview(bytes(bucket)) for bucket in pack_index(plain) if bucket]
+    lazy = LazyIndex(buckets, len(plain), places)
+    for first in (1_900, 0):
+        changes = {str(n): -n for n in range(first, first + changed)}
+        lazy.update(changes.items())
+        plain.update(changes)
+        assert (len(lazy), dict(lazy)) == (len(plain), plain)
+        assert ("1999" in lazy, "no" in lazy) == (True, False)
+    again = [memoryview(bytes(bucket)) for bucket in pack_index(lazy) if bucket]
+    assert dict(LazyIndex(again, len(lazy), places)) == plain
+
+
 def test_a_large_index_lets_its_packer_breathe() -> None:
     parts = list(pack_index({str(n): n for n in range(2 * YIELD_EVERY_ITEMS)}))
     assert parts.count(b"") == 2

@@ -1,6 +1,8 @@
 """Applies the events of prompts, entries, raw items and ends of turns."""
 
 from collections.abc import Sequence
+from itertools import count, islice
+from operator import attrgetter
 
 from trimpoint.core.context.provider_compactions import ASKED_FOR, is_own_compaction
 from trimpoint.core.evolve.compaction_attempts import note_turn_end
@@ -101,9 +103,8 @@ def _file_late_entry(state: ThreadState, entry: Entry, turn_index: int) -> None:
     state.entries.insert(at, entry)
     for later in state.turns[turn_index + 1 :]:
         later.first_entry_index += 1
-    state.entry_index.update(
-        (moved.id, at + offset) for offset, moved in enumerate(state.entries[at:])
-    )
+    moved = map(attrgetter("id"), islice(state.entries, at, None))
+    state.entry_index.update(zip(moved, count(at)))
     for point in _points_behind(state, turn_index):
         point.entry_index += 1
         point.before_entry_id = state.entries[point.entry_index - 1].id

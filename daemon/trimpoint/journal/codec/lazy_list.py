@@ -17,6 +17,8 @@ Buffer = bytes | memoryview
 
 CHUNK_ITEMS = 256
 BUCKET_ITEMS = 128
+# A part of so much of an index is a good part.
+MANY = 8
 # The number of items that are sorted into buckets before control returns to the caller.
 YIELD_EVERY_ITEMS = 4096
 
@@ -170,6 +172,21 @@ class LazyIndex(MutableMapping[str, T], Generic[T]):
     def __iter__(self) -> Iterator[str]:
         for number in range(len(self._buckets)):
             yield from self._bucket(number)
+
+    def update(self, *changed: Any, **more: Any) -> None:
+        """Sets many keys, as in a dict. If they are a good part of the index, its buckets become
+        one, because to look for the bucket of each would take ten times as long.
+        """
+        changes = dict[str, T](*changed, **more)
+        if len(changes) < self._count // MANY:
+            for key, value in changes.items():
+                self[key] = value
+            return
+        whole = self._bucket(0)
+        for number in range(1, len(self._buckets)):
+            whole.update(self._bucket(number))
+        whole.update(changes)
+        self._buckets, self._count = [whole], len(whole)
 
     def packed_buckets(self) -> Iterator[Buffer]:
         """Yields the buckets in the form that `pack_index` yields. The number of buckets is kept

@@ -107,17 +107,27 @@ def as_sent(items: Sequence[bytes]) -> list[bytes]:
     """Returns the items as Codex sends them: a result without its call is dropped, and a call
     without a result gets the result `aborted` (measured: 0.133 to 0.171).
     """
-    decoded: list[dict[str, Any]] = [msgspec.json.decode(item) for item in items]
-    calls = {call_id(item) for item in decoded if is_call(item)}
-    answered = {call_id(item) for item in decoded if is_output(item)}
+    calls, answered = set[str | None](), set[str | None]()
+    # Decoded twice: to keep and free all at once would let no other thread run for long.
+    for item in map(_decoded, items):
+        if is_call(item):
+            calls.add(call_id(item))
+        elif is_output(item):
+            answered.add(call_id(item))
     sent: list[bytes] = []
-    for item, raw in zip(decoded, items, strict=True):
+    for raw in items:
+        item = _decoded(raw)
         if is_output(item) and call_id(item) not in calls:
             continue
         sent.append(raw)
         if is_call(item) and call_id(item) not in answered:
             sent.append(_aborted(item))
     return sent
+
+
+def _decoded(raw: bytes) -> dict[str, Any]:
+    item: dict[str, Any] = msgspec.json.decode(raw)
+    return item
 
 
 def _aborted(call: dict[str, Any]) -> bytes:

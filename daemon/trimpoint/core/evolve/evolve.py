@@ -277,9 +277,9 @@ def _entries_named(
     messages = dict.fromkeys(ids, 0)
     names = frozenset(entry_ids)
     qualified = {name for name in entry_ids if "#" in name}
-    active = state.turns[state.active_from_turn :]
-    are_active = ids.keys() <= set(map(attrgetter("id"), active))
-    start = active[0].first_entry_index if are_active else 0
+    first = state.active_from_turn
+    are_active = ids.keys() <= set(map(attrgetter("id"), islice(state.turns, first, None)))
+    start = state.turns[first].first_entry_index if are_active else 0
     for entry in islice(state.entries, start, None):
         turn_id = entry.turn_id
         if (

@@ -128,7 +128,7 @@ class Notifications:
 
 def ways_to_tell(command: Sequence[str], webhook: str) -> list[Way]:
     """Returns the ways that a person has chosen; an empty `command` or `webhook` is none."""
-    ways = []
+    ways: list[Way] = []
     if command:
         ways.append(Way(command[0], partial(run_program, command)))
     if webhook:

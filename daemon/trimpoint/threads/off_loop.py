@@ -68,7 +68,7 @@ async def _after_others(thread_id: str) -> AsyncGenerator[None]:
     """Waits until no other view of the thread is computed. Several at once would take no less time,
     and the event loop waits for each of them whenever it has read or written something.
     """
-    locks = _locks.get({})
+    locks = _locks.get(dict[str, anyio.Lock]())
     _locks.set(locks)
     lock = locks.setdefault(thread_id, anyio.Lock())
     try:

@@ -69,7 +69,7 @@ class _Thread:
 
     items: dict[str, UnfinishedItem] = field(default_factory=dict[str, UnfinishedItem])
     lines: list[bytes] = field(default_factory=list[bytes])
-    bytes: int = 0
+    unread_bytes: int = 0
 
     def read(self) -> None:
         for line in self.lines:
@@ -77,7 +77,7 @@ class _Thread:
             item, delta = self.items.get(str(params.get("itemId"))), params.get("delta")
             if item is not None and isinstance(delta, str):
                 item.add(delta)
-        self.lines, self.bytes = [], 0
+        self.lines, self.unread_bytes = [], 0
 
 
 class UnfinishedItems:
@@ -106,8 +106,8 @@ class UnfinishedItems:
         if (thread := self._threads.get(thread_id)) is None:
             return
         thread.lines += lines
-        thread.bytes += sum(map(len, lines))
-        if thread.bytes > _READ_AT_BYTES:
+        thread.unread_bytes += sum(map(len, lines))
+        if thread.unread_bytes > _READ_AT_BYTES:
             thread.read()
         self._changed.set()
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import anyio
 import pytest
-from trimpoint.testkit import hang, held, say
+from trimpoint.testkit import ModelRequest, Reply, hang, held, say
 
 from tests.web.browser import CUT, needs_browser, until_counted
 from tests.web.stage import DOT, PASTE, Stage
@@ -224,8 +224,12 @@ async def test_a_prompt_for_a_working_agent_without_a_connection_is_sent_once(
 async def test_what_is_stopped_before_its_turn_has_begun_is_not_done(
     stage: Stage, way: str
 ) -> None:
+    def answer(request: ModelRequest) -> Reply:  # the model may never be asked about the first
+        is_second = request.mentions("two?")
+        return say("pear-2.") if is_second else held(say("apple-1."), anyio.Event())
+
     await stage.thread()
-    stage.will_answer(held(say("apple-1."), anyio.Event()))
+    stage.house.script.then(answer, answer)
     await box(stage).fill("one?")
     # In one go, so that no answer of the daemon comes in between.
     stop = "box.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape', bubbles: true}))"
@@ -241,7 +245,8 @@ async def test_what_is_stopped_before_its_turn_has_begun_is_not_done(
     )
     await stage.page.get_by_text("Interrupted").wait_for()
     await stage.idle()
-    await stage.turns("two?|pear-2.")
+    await stage.send("two?")
+    await stage.page.get_by_text("pear-2.", exact=True).wait_for()
 
 
 @pytest.mark.parametrize("way", ["key", "button"])
@@ -258,3 +263,22 @@ async def test_a_compaction_is_stopped_as_a_turn_is(stage: Stage, way: str) -> N
     await stage.page.get_by_text("The compaction was cancelled").wait_for()
     await stage.turns("three?|plum-3.")
     assert "apple-1." in stage.model_input()
+
+
+async def test_what_was_not_sent_yet_is_not_sent_after_esc(stage: Stage) -> None:
+    await stage.page.add_init_script(f"({CUT})()")
+    await stage.thread()
+    await stage.page.reload()
+    await stage.turns("one?|apple-1.")
+    await stage.page.evaluate("window.offline = true; window.cut();")
+    await stage.page.get_by_text("The daemon cannot be reached").wait_for()
+    await stage.send("two?")
+    await stage.page.get_by_text("Not sent yet").wait_for()
+    await box(stage).press("Escape")
+    await stage.page.get_by_text("Not sent yet").wait_for(state="detached")
+    await stage.page.evaluate("window.offline = false; window.dispatchEvent(new Event('online'));")
+    await stage.page.get_by_text("The daemon cannot be reached").wait_for(state="detached")
+    assert await box(stage).input_value() == "two?"
+    await stage.turns("three?|pear-2.")
+    assert await stage.page.locator(".prompt").all_inner_texts() == ["one?", "three?"]
+    stage.page.faults.clear()

@@ -122,6 +122,14 @@ export class Prompts {
         this._send(threadId);
     }
 
+    /**
+     * Puts what is on its way back into the box: it is not sent any more, unless the daemon has it already.
+     * @param {string} threadId
+     */
+    takeBack(threadId) {
+        this.change(threadId, (now) => now.sending.reduceRight(putBack, now));
+    }
+
     /** Sends what was not acknowledged before the connection was lost, or the page left. */
     resume() {
         for (const name of names("draft ")) {

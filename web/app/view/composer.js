@@ -5,7 +5,7 @@
  * @import {Thread} from "../store/thread.js"
  * @import {CommandInfo} from "../protocol.js"
  */
-import { putBack, unsent } from "../model/draft.js";
+import { unsent } from "../model/draft.js";
 import { blockerOf, runningTurn } from "../model/state.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor.js";
 import { useFiles } from "./files_menu.js";
@@ -65,7 +65,7 @@ export function Composer({ app, thread }) {
             }
         } else if (event.key === "Escape" && thread.stop.isPossible) {
             event.preventDefault();
-            app.interrupt(thread);
+            stop(app, thread);
         }
     };
 
@@ -132,7 +132,7 @@ export function Composer({ app, thread }) {
                     <button type="button" class="button is-small" title="Send it after this turn (Alt+Enter)" onClick=${() => submit(true)}>Queue</button>`}
                 ${thread.stop.isPossible && html`
                     <button type="button" class="send is-stop" aria-label="Interrupt" title="Interrupt (Esc)"
-                        onClick=${() => app.interrupt(thread)}><${Icon} name="stop" /></button>`}
+                        onClick=${() => stop(app, thread)}><${Icon} name="stop" /></button>`}
                 ${(!thread.stop.isPossible || !isEmpty) && html`
                     <button class="send" aria-label="Send" title=${isRunning(thread) ? "Tell the agent now (Enter)" : "Send (Enter)"}
                         disabled=${isClosed || isEmpty}><${Icon} name="send" /></button>`}
@@ -164,6 +164,28 @@ function hintOf(thread, isEmpty) {
     return html`<kbd>Enter</kbd> tells the agent now, <kbd>Alt</kbd> <kbd>Enter</kbd> queues`;
 }
 
+/**
+ * Stops what runs; without a connection, what was not sent yet is not sent.
+ * @param {App} app
+ * @param {Thread} thread
+ */
+function stop(app, thread) {
+    if (app.session.state.value === "open") {
+        app.interrupt(thread);
+    } else {
+        takeBack(app, thread);
+    }
+}
+
+/**
+ * @param {App} app
+ * @param {Thread} thread
+ */
+function takeBack(app, thread) {
+    app.prompts.takeBack(thread.id);
+    thread.stop.forget();
+}
+
 /** Says so when what was sent has not been acknowledged.
  * @param {{app: App, thread: Thread}} props
  */
@@ -179,10 +201,9 @@ function NotSent({ app, thread }) {
     if (!id || !(isLate || app.session.state.value !== "open")) {
         return null;
     }
-    const back = () => app.prompts.change(thread.id, (now) => sending.reduceRight(putBack, now));
     return html`<p class="not-sent" role="status"><${Icon} name="warn" />
         <span>Not sent yet: the daemon has not answered. It is sent when the connection is there.</span>
-        <button type="button" class="button is-small" onClick=${back}>Do not send</button></p>`;
+        <button type="button" class="button is-small" onClick=${() => takeBack(app, thread)}>Do not send</button></p>`;
 }
 
 /**

@@ -1192,10 +1192,11 @@ export type SidecarStatus = {
 /**
  * Names one thread; without `threadId`, an overview of all is returned.
  *
- * With `turns` the snapshot has only so many of the newest turns, with their checkpoints, and no `prunedTurnIds`, so that its size does not grow with the thread. `beforeTurn` asks for the turns before that one, counted from 0: the next page.
+ * With `turns` the snapshot has only so many of the newest turns, with their checkpoints, and no `prunedTurnIds`, so that its size does not grow with the thread. `beforeTurn` asks for the turns before that one, counted from 0: the next page. `threadIds` limits the overview to these threads; there need not be a thread of each id.
  */
 export type SnapshotParams = {
     threadId?: string | null;
+    threadIds?: string[] | null;
     turns?: number | null;
     beforeTurn?: number | null;
 };

@@ -4,37 +4,69 @@ import { test } from "node:test";
 
 import { ThreadList } from "../app/store/thread_list.js";
 
-const thread = (busy, asks = null) => ({ id: "t", name: "shop", busy, archived: false, asks });
+const thread = (busy, asks = null, id = "t") => ({ id, name: "shop", busy, archived: false, asks, updatedAt: "2026-01-01T00:00:00Z" });
 
 /** @param {import("node:test").TestContext} context */
 function opened(context) {
     context.mock.timers.enable({ apis: ["setTimeout", "Date"] });
     const answers = [];
+    const asked = [];
     const told = [];
     const list = new ThreadList(
-        { request: () => new Promise((resolve) => answers.push((busy, asks) => resolve({ threads: [thread(busy, asks)] }))) },
+        {
+            request: (_method, params) => new Promise((resolve) => {
+                asked.push(params.threadIds);
+                answers.push((busy, asks, ...others) => resolve({ threads: [thread(busy, asks), ...others] }));
+            }),
+        },
         { tell: (what, _id, title) => told.push(`${what}: ${title}`) },
     );
     const settled = () => new Promise(setImmediate);
-    return { list, answers, told, settled, pass: (ms) => context.mock.timers.tick(ms) };
+    const pass = (ms) => {
+        context.mock.timers.tick(ms);
+        return settled();
+    };
+    return { list, answers, asked, told, settled, pass };
 }
 
-test("an older list that comes later changes nothing", async (context) => {
+test("lists are asked for one after the other, so that no older one comes later", async (context) => {
     const { list, answers, settled } = opened(context);
     list.refresh();
-    list.refresh();
-    answers[1](null);
     await settled();
+    list.refresh();
+    await settled();
+    assert.equal(answers.length, 1);
     answers[0]("turn: running");
+    await settled();
+    answers[1](null);
     await settled();
     assert.equal(list.threads.value[0].busy, null);
 });
 
-test("a list is asked for however often threads change", (context) => {
+test("of many threads only those that have changed are asked for", async (context) => {
+    const { list, answers, asked, settled, pass } = opened(context);
+    list.refresh();
+    await settled();
+    answers[0](null, null, thread(null, null, "other"), thread(null, null, "gone"));
+    await settled();
+    list.note("thread/status/changed", { threadId: "t", status: { type: "active" } });
+    list.note("thread/deleted", { threadId: "gone" });
+    list.note("thread/started", { thread: { id: "new" } });
+    await pass(1_000);
+    answers[1]("turn: running", null, thread(null, null, "new"));
+    await settled();
+    list.refreshSoon();
+    await pass(1_000);
+    assert.deepEqual(asked, [undefined, ["t", "gone", "new"], undefined]);
+    assert.deepEqual(list.threads.value.map(({ id, busy }) => [id, busy]), [["t", "turn: running"], ["new", null], ["other", null]]);
+});
+
+test("a list is asked for however often threads change", async (context) => {
     const { list, answers, pass } = opened(context);
     for (let at = 0; at < 10; at += 1) {
         list.refreshSoon();
-        pass(100);
+        await pass(100);
+        answers.at(-1)?.(null);
     }
     assert.ok(answers.length >= 4);
 });
@@ -42,33 +74,33 @@ test("a list is asked for however often threads change", (context) => {
 test("a thread that asks is told although Codex said so before the daemon had its question", async (context) => {
     const { list, answers, told, settled, pass } = opened(context);
     list.note("thread/status/changed", { threadId: "t", status: { type: "active", activeFlags: ["waitingOnApproval"] } });
-    pass(1_000);
+    await pass(1_000);
     answers[0]("turn: running");
     await settled();
-    pass(5_000);
+    await pass(5_000);
     answers[1]("turn: running", "item/commandExecution/requestApproval");
     await settled();
     assert.deepEqual(told, ["The agent asks: shop"]);
-    pass(60_000);
+    await pass(60_000);
     assert.equal(answers.length, 2);
 });
 
 test("the end of a thread that Codex said to rest before it was over is told", async (context) => {
     const { list, answers, told, settled, pass } = opened(context);
     list.note("thread/status/changed", { threadId: "t", status: { type: "active" } });
-    pass(1_000);
+    await pass(1_000);
     answers[0]("turn: running");
     await settled();
-    pass(60_000);
+    await pass(60_000);
     assert.equal(answers.length, 1);
     list.note("thread/status/changed", { threadId: "t", status: { type: "idle" } });
-    pass(1_000);
+    await pass(1_000);
     answers[1]("compaction: summarizing");
     await settled();
-    pass(5_000);
+    await pass(5_000);
     answers[2](null);
     await settled();
     assert.deepEqual(told, ["The agent is done: shop"]);
-    pass(60_000);
+    await pass(60_000);
     assert.equal(answers.length, 3);
 });

@@ -120,10 +120,12 @@ class SnapshotParams(Params, frozen=True, kw_only=True):
 
     With `turns` the snapshot has only so many of the newest turns, with their checkpoints, and no
     `prunedTurnIds`, so that its size does not grow with the thread. `beforeTurn` asks for the turns
-    before that one, counted from 0: the next page.
+    before that one, counted from 0: the next page. `threadIds` limits the overview to these
+    threads; there need not be a thread of each id.
     """
 
     thread_id: str | None = None
+    thread_ids: list[str] | None = None
     turns: Annotated[int, msgspec.Meta(ge=0)] | None = None
     before_turn: Annotated[int, msgspec.Meta(ge=0)] | None = None
 

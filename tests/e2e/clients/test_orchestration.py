@@ -102,6 +102,19 @@ async def test_a_follower_can_have_the_newest_entries_with_the_snapshot(harness:
         assert (plain["timeline"], replayed["timeline"]) == (None, None)
 
 
+async def test_an_overview_can_be_of_some_threads(harness: Harness) -> None:
+    async with harness.daemon(), connect_socket(harness.socket) as one:
+        first = await begun(one, harness, turns=1)
+        started = await one.result("thread/start", cwd=str(harness.worktree))
+        second = started["thread"]["id"]
+        overview = "orchestration/snapshot"
+        some = (await one.result(overview, threadIds=[first, "none"]))["threads"]
+        assert [thread["id"] for thread in some] == [first]
+        assert (await one.result(overview, threadIds=[]))["threads"] == []
+        every = (await one.result(overview))["threads"]
+        assert {first, second} <= {thread["id"] for thread in every}
+
+
 async def test_a_returning_client_is_sent_exactly_the_missed_events(harness: Harness) -> None:
     async with harness.daemon(), connect_socket(harness.socket) as one:
         thread_id = await begun(one, harness, turns=1)

@@ -42,6 +42,17 @@ export function changesIn(before, now) {
 }
 
 /**
+ * Returns a list with what is known now of some of its threads; those that there are no more are left out.
+ * @param {ThreadOverview[]} threads
+ * @param {ThreadOverview[]} found
+ * @param {string[]} asked
+ */
+export function merged(threads, found, asked) {
+    const others = threads.filter((thread) => !asked.includes(thread.id));
+    return [...found, ...others].sort((one, other) => Date.parse(other.updatedAt) - Date.parse(one.updatedAt));
+}
+
+/**
  * Returns the threads by the folder that they work in.
  * @param {ThreadOverview[]} threads
  * @returns {[string, ThreadOverview[]][]}

@@ -364,7 +364,7 @@ export class App {
         thread.onEvent(envelope);
         if (wasBusy && !thread.isBusy) {
             this.progress.value = "";
-            this.refreshSoon();
+            this._list.refreshSoon(thread.id);
         }
     }
 
@@ -391,7 +391,7 @@ export class App {
         const thread = this.open.value;
         if (thread?.id === params.threadId && ANSWERED_HERE.has(method)) {
             thread?.ask({ id, method, params });
-            this.refreshSoon();
+            this._list.refreshSoon(params.threadId);
         } else {
             this.session.decline(id);
         }

@@ -1,12 +1,12 @@
 /**
- * All threads in short, asked for anew when something has changed.
+ * All threads in short; those that have changed are asked for anew.
  *
  * @import {Signal} from "../vendor.js"
  * @import {ThreadOverview} from "../protocol.js"
  * @import {Notifier} from "./notifier.js"
  * @import {Session} from "./session.js"
  */
-import { changesIn, isBehind, titleOf } from "../model/threads.js";
+import { changesIn, isBehind, merged, titleOf } from "../model/threads.js";
 import { signal } from "../vendor.js";
 
 const REFRESH_AFTER_MS = 150; // once for many changes
@@ -27,8 +27,10 @@ export class ThreadList {
         this.threads = signal(null);
         this._timer = 0;
         this._askedAt = 0;
-        this._asked = 0;
-        this._answered = 0;
+        this._isAllWanted = true;
+        /** @type {Set<string>} threads that are to be asked for, where not all are */
+        this._changed = new Set();
+        this._asked = Promise.resolve(); // one after the other, so that no older answer comes later
         /** @type {Map<string, any>} what Codex said last of each thread */
         this._said = new Map();
     }
@@ -42,10 +44,16 @@ export class ThreadList {
         if (method === "thread/status/changed") {
             this._said.set(params.threadId, params.status);
         }
-        this.refreshSoon();
+        this.refreshSoon(params.threadId ?? params.thread?.id);
     }
 
-    refreshSoon() {
+    /** @param {string} [id] the only thread that has changed, as far as is known */
+    refreshSoon(id) {
+        if (id) {
+            this._changed.add(id);
+        } else {
+            this._isAllWanted = true;
+        }
         if (this._timer) {
             return; // so that a thread that changes all the time does not put it off for ever
         }
@@ -54,34 +62,50 @@ export class ThreadList {
 
     /** @param {number} least */
     _refreshIn(least) {
-        const isLong = (this.threads.value?.length ?? 0) > MANY;
+        const isLong = this._isAllWanted && (this.threads.value?.length ?? 0) > MANY;
         const pause = Math.max(least, isLong ? this._askedAt + REFRESH_MANY_MS - Date.now() : 0);
         clearTimeout(this._timer);
         this._timer = setTimeout(() => {
             this._timer = 0;
-            this.refresh();
+            this._ask();
         }, pause);
     }
 
-    async refresh() {
-        this._askedAt = Date.now();
-        const number = ++this._asked;
+    /** Asks for all threads. */
+    refresh() {
+        this._isAllWanted = true;
+        return this._ask();
+    }
+
+    _ask() {
+        this._asked = this._asked.then(() => this._read());
+        return this._asked;
+    }
+
+    async _read() {
+        const before = this.threads.value;
+        const threadIds = this._isAllWanted || before === null ? undefined : [...this._changed];
+        this._askedAt = threadIds ? this._askedAt : Date.now();
+        this._isAllWanted = false;
+        this._changed.clear();
+        if (threadIds?.length === 0) {
+            return; // the answer before this one had them
+        }
         try {
-            const { threads } = await this._session.request("orchestration/snapshot");
-            if (number < this._answered) {
-                return; // a newer list was there before
-            }
-            this._answered = number;
+            const answer = await this._session.request("orchestration/snapshot", { threadIds });
+            const threads = threadIds ? merged(this.threads.value ?? [], answer.threads, threadIds) : answer.threads;
             const { asking, done } = changesIn(this.threads.value ?? threads, threads);
             this.threads.value = threads;
-            if (!this._timer && threads.some((/** @type {ThreadOverview} */ one) => isBehind(one, this._said.get(one.id)))) {
+            const behind = threads.filter((/** @type {ThreadOverview} */ one) => isBehind(one, this._said.get(one.id)));
+            behind.forEach((/** @type {ThreadOverview} */ one) => this._changed.add(one.id));
+            if (!this._timer && behind.length > 0) {
                 this._refreshIn(UNSETTLED_MS);
             }
             for (const [what, some] of /** @type {const} */ ([["The agent asks", asking], ["The agent is done", done]])) {
                 some.forEach((one) => this._notifier.tell(what, one.id, titleOf(one)));
             }
         } catch {
-            return; // it is asked again when the connection is back
+            this._isAllWanted = true; // it is asked again when the connection is back
         }
     }
 

@@ -220,8 +220,10 @@ class ExtensionHandlers:
                 clients=len(self._deps.clients.subscribers(writer.thread_id)),
                 live=self._deps.live.of(writer.thread_id),
             )
+        known = self._registry.summaries
+        wanted = known if params.thread_ids is None else known.keys() & set(params.thread_ids)
         summaries = sorted(
-            self._registry.summaries.values(), key=lambda summary: -summary.updated_at_ms
+            (known[thread_id] for thread_id in wanted), key=lambda summary: -summary.updated_at_ms
         )
         return m.SnapshotResult(
             thread=None, threads=[await self._overviews.of(summary) for summary in summaries]

@@ -129,7 +129,8 @@ def test_codex_sends_no_result_without_its_call_and_no_call_without_a_result() -
     lone, asked = msgspec.json.encode(output("x")), msgspec.json.encode(call("y"))
     answered = [msgspec.json.encode(call("z")), msgspec.json.encode(output("z"))]
     aborted = raw(type="function_call_output", call_id="y", output="aborted")
-    assert as_sent([lone, asked, *answered]) == [asked, aborted, *answered]
+    said = msgspec.json.encode(message("user", "one?"))
+    assert as_sent([said, lone, asked, *answered]) == [said, asked, aborted, *answered]
 
 
 def test_items_of_the_same_words_are_found_again_in_their_order() -> None:

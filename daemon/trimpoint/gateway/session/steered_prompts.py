@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from trimpoint_protocol.commands import QueuePrompt
+from trimpoint_protocol.lenient import as_list
 
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model.commands import PromptTaken
@@ -59,8 +60,8 @@ class SteeredPrompts:
 
 def _prompt_in(thread_id: str, params: dict[str, Any]) -> QueuePrompt | None:
     """Returns the command that would queue the prompt instead, or None if it has no id."""
-    name, given = params.get("clientUserMessageId"), params.get("input")
-    if not isinstance(name, str) or not name or not isinstance(given, list):
+    name, given = params.get("clientUserMessageId"), as_list(params.get("input"))
+    if not isinstance(name, str) or not name or not given:
         return None
     return QueuePrompt(
         command_id=name, thread_id=thread_id, input=given, client_user_message_id=name

@@ -186,7 +186,8 @@ class LazyIndex(MutableMapping[str, T], Generic[T]):
         for number in range(1, len(self._buckets)):
             whole.update(self._bucket(number))
         whole.update(changes)
-        self._buckets, self._count = [whole], len(whole)
+        one: list[memoryview | dict[str, T]] = [whole]
+        self._buckets, self._count = one, len(whole)
 
     def packed_buckets(self) -> Iterator[Buffer]:
         """Yields the buckets in the form that `pack_index` yields. The number of buckets is kept

@@ -66,6 +66,15 @@ async def test_the_shell_asks_how_many_turns_a_clear_keeps(stage: CliHarness) ->
     assert (last.mentions("prompt-1."), last.mentions("prompt-2.")) == (False, True)
 
 
+async def test_without_a_login_the_chat_names_the_command_before_a_prompt_waits(
+    stage: CliHarness,
+) -> None:
+    stage.overrides[:] = ['model="gpt-5"']
+    async with stage.daemon(), chat(stage) as terminal:
+        await terminal.shows("Codex is not logged in.")
+        await terminal.shows("Run `trimpoint login`, then try again.")
+
+
 @pytest.mark.parametrize(
     ("key", "said", "code"), [(CTRL_C, "", 130), (CTRL_D, "trimpoint: Nothing was chosen", 2)]
 )

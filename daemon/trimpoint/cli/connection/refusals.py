@@ -2,7 +2,9 @@
 
 import difflib
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from trimpoint.cli.connection.client import RemoteError
 from trimpoint.cli.exits import CliError, Exit
@@ -24,6 +26,18 @@ def refused(error: RemoteError) -> CliError:
     if error.reason in _REASONS_OF_USAGE:
         failure.code = Exit.USAGE
     return failure
+
+
+def without_login(account: Mapping[str, Any]) -> CliError | None:
+    """Returns the error for an answer of `account/read` that says that Codex's provider needs a
+    login and there is none. Codex itself would retry for about 15 seconds and then only report
+    status 401.
+    """
+    if not account.get("requiresOpenaiAuth") or account.get("account") is not None:
+        return None
+    return CliError(
+        "Codex is not logged in.", "Run `trimpoint login`, then try again.", reason="not_logged_in"
+    )
 
 
 def held_elsewhere(error: RemoteError, codex_home: str) -> CliError | None:

@@ -14,18 +14,11 @@ from trimpoint_protocol.client import (
     RemoteError,
     new_command_id,
 )
-from trimpoint_protocol.methods import (
-    CancelParams,
-    CancelResult,
-    CommandInfo,
-    CommandOutcome,
-)
-from trimpoint_protocol.shapes.agent_sessions import (
-    ContinuedSession,
-    SessionOverview,
-)
+from trimpoint_protocol.methods import CancelParams, CancelResult, CommandInfo, CommandOutcome
+from trimpoint_protocol.shapes.agent_sessions import ContinuedSession, SessionOverview
 from trimpoint_protocol.shapes.history import HistoryHit
 
+from trimpoint.cli.connection.refusals import without_login
 from trimpoint.cli.exits import CliError, sole_error
 from trimpoint.sessionlogs.homes import homes_to_send
 from trimpoint.tui.model.popup import paths_of
@@ -120,6 +113,11 @@ class Chat:
             state.notice = None
         self._settle()
         self.changes.note()
+        with suppress(RemoteError):  # a Codex that does not know the method
+            account = await client.request("account/read", {"refreshToken": False})
+            if (problem := without_login(account)) is not None:
+                state.notify(Tone.PROBLEM, problem.message, problem.hint)
+                self.changes.note()
 
     def _settle(self) -> None:
         self._is_settled.set()

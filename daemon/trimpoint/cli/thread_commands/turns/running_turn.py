@@ -8,7 +8,8 @@ from anyio.abc import TaskGroup
 from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.cli.connection.client import Client, ConnectionLost, Message, RemoteError
-from trimpoint.cli.exits import CliError, Exit
+from trimpoint.cli.connection.refusals import without_login
+from trimpoint.cli.exits import Exit
 from trimpoint.cli.terminal import print_json
 from trimpoint.cli.views.approvals import answer_question
 from trimpoint.cli.views.live_view import LiveView
@@ -138,8 +139,7 @@ def exit_code(turn: dict[str, Any]) -> int:
 
 
 async def check_login(client: Client) -> None:
-    """Fails at once if Codex has no login. Codex itself would retry for about 15 seconds and then
-    only report status 401.
+    """Fails at once if Codex has no login.
 
     :raises CliError: when Codex's provider needs a login and there is none.
     """
@@ -147,9 +147,5 @@ async def check_login(client: Client) -> None:
         account = await client.request("account/read", refreshToken=False)
     except RemoteError:
         return  # a Codex that does not know the method; the turn itself will tell
-    if account.get("requiresOpenaiAuth") and account.get("account") is None:
-        raise CliError(
-            "Codex is not logged in.",
-            "Run `trimpoint login`, then try again.",
-            reason="not_logged_in",
-        )
+    if (problem := without_login(account)) is not None:
+        raise problem

@@ -30,7 +30,11 @@ from trimpoint.gateway.session.handshake import (
     require_initialized,
 )
 from trimpoint.gateway.session.requests.dispatch import Call, ExtensionMethods
-from trimpoint.gateway.session.requests.encoding import encoded_in_pieces, is_long
+from trimpoint.gateway.session.requests.encoding import (
+    encoded_and_freed,
+    encoded_in_pieces,
+    is_long,
+)
 from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wire_error
 from trimpoint.gateway.session.requests.experimental_gate import ExperimentalGate
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler, members_of
@@ -310,10 +314,12 @@ class Gateway:
         # Entries hold items as Codex gave them, and those can name provider threads.
         if call.after:  # what is sent behind the answer follows from the present moment
             return self._identity.to_client(encoded_in_pieces(answer.result))
+        results = [answer.result]
+        del answer  # a long result is freed where it is encoded, not on the loop
         encoded = (
-            await anyio.to_thread.run_sync(encoded_in_pieces, answer.result)
-            if is_long(answer.result)
-            else encoded_in_pieces(answer.result)
+            await anyio.to_thread.run_sync(encoded_and_freed, results)
+            if is_long(results[0])
+            else encoded_in_pieces(results[0])
         )
         return await beside_the_loop(
             msgspec.Raw(encoded), lambda raw: self._identity.to_client(bytes(raw))

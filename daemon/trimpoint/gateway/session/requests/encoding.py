@@ -24,6 +24,11 @@ def encoded_in_pieces(result: Any) -> bytes:
     return msgspec.json.encode(_with_lists_encoded(result))
 
 
+def encoded_and_freed(results: list[Any]) -> bytes:
+    """Returns the last of `results` as JSON, and takes it out of the list."""
+    return encoded_in_pieces(results.pop())
+
+
 def _with_lists_encoded(value: Any) -> Any:
     if not is_long(value):
         return value

@@ -7,7 +7,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.threads import unfinished_items
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.unfinished_items import ABANDONED, FILE_NAME, UnfinishedItem
+from trimpoint.threads.unfinished_items import ABANDONED, FILE_NAME, UnfinishedItem, UnfinishedItems
 
 from tests.deadlines import STEP_S
 from tests.threads.stage import THREAD, Disk, Store, begin
@@ -77,6 +77,15 @@ async def test_a_daemon_that_ends_while_the_model_speaks_writes_what_was_said() 
     disk = Disk()
     await killed_in_an_answer(disk, until_in_file=False)
     assert await found(disk) == [("The first half", "part")]
+
+
+async def test_what_was_said_stays_in_the_file_until_its_thread_has_it() -> None:
+    left = await killed_in_an_answer(Disk())
+    items = UnfinishedItems(Store(left))
+    await items.open()
+    await items.write()
+    assert b"The first half" in left.checked[FILE_NAME]
+    assert await found(left) == [("The first half", "part")]
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"x": [{"type": "odd"}]}', b"\xff"])

@@ -150,18 +150,20 @@ class UnfinishedItems:
         if content is not None:
             self._written = bytes(content)
             self._left = _decoded(self._written)
-            self._changed.set()
 
     async def end_open_work(self, writer: ThreadWriter) -> None:
         """Ends the open turns and requests of a thread that was loaded, and records what was
         unfinished in the turn that was running.
         """
-        left = self._left.pop(writer.thread_id, [])
+        left = self._left.get(writer.thread_id, [])
         writer.record_facts(*(one for one in left if _is_of_running_turn(writer.state, one)))
         try:
             await writer.execute(internal.AbandonOpenWork(ABANDONED))
         except (JournalRefuses, CommandRefused) as error:
             log.warning("open_work_not_ended", thread_id=writer.thread_id, detail=str(error))
+        # Until here the file has it, because this daemon may be killed, too.
+        if self._left.pop(writer.thread_id, None) is not None:
+            self._changed.set()
 
     async def write_forever(self) -> None:
         """Writes the file when items have changed."""
@@ -175,7 +177,8 @@ class UnfinishedItems:
         """Writes the file unless it is as it should be. If the disk refuses, the next change writes
         it.
         """
-        content = _encoded({name: _facts(thread) for name, thread in self._threads.items()})
+        present = {name: _facts(thread) for name, thread in self._threads.items()}
+        content = _encoded({**self._left, **present})
         if content == self._written:
             return
         try:

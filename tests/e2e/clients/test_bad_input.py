@@ -260,7 +260,6 @@ async def test_execute_does_not_handle_a_text_that_is_no_command(harness: Harnes
         for text in (
             "",
             " ",
-            "/",
             "clear",
             "/clearance sale",
             "//clear",

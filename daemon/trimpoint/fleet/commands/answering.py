@@ -187,7 +187,8 @@ class Answering:
         try:
             writer = await self._registry.thread(thread_id)
             running, operation = writer.state.running_turn_id, writer.state.open_operation
-            if running is None and operation is None:
+            compaction = operation.id if operation and operation.kind == "compact" else None
+            if running is None and compaction is None:
                 outcome = CommandOutcome(
                     handled=True, command="interrupt", status="skipped",
                     message="No turn is running.",
@@ -196,10 +197,9 @@ class Answering:
             if running is not None:
                 writer.record_facts(ev.TurnInterruptRequested(running, person))
                 await writer.flush()
-            stopped = running or (operation.id if operation is not None else "")
             async with self._local_client() as client:
                 await client.connection.request(
-                    "turn/interrupt", {"threadId": thread_id, "turnId": stopped},
+                    "turn/interrupt", {"threadId": thread_id, "turnId": running or compaction},
                     deadline_s=_LOCAL_DEADLINE_S,
                 )  # fmt: skip
         except ThreadError as error:

@@ -334,6 +334,8 @@ async def test_the_thread_of_a_sub_agent_is_found_with_the_codex_that_runs_it(
             await own.prompt("prompt-1.")
             called = await own.client.expect(names_an_agent)
         (agent,) = called["params"]["item"]["receiverThreadIds"]
+        with anyio.fail_after(STEP_S):  # before its first call of the model it has no meter
+            await own.client.received("thread/tokenUsage/updated", threadId=agent)
         read = await plain.request("thread/read", threadId=agent)
         meter = await plain.request("context/status", threadId=agent)
         with pytest.raises(RemoteError):

@@ -89,7 +89,7 @@ async def test_a_reader_that_reconnects_gets_every_event_once(stage: Stage, seed
 async def test_a_reader_that_reconnects_ten_thousand_times_gets_every_event_once(
     stage: Stage,
 ) -> None:
-    await reconnect(stage, 5, 10_000)
+    await reconnect(stage, 5, tries(10_000))
 
 
 async def reconnect(stage: Stage, seed: int, times: int) -> None:

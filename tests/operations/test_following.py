@@ -81,7 +81,7 @@ async def test_a_follower_that_reconnects_gets_every_event_once(seed: int) -> No
 
 @pytest.mark.thorough("ten thousand reconnects take half a minute")
 async def test_a_follower_that_reconnects_ten_thousand_times_gets_every_event_once() -> None:
-    await reconnect(5, 10_000)
+    await reconnect(5, tries(10_000))
 
 
 async def reconnect(seed: int, times: int) -> None:

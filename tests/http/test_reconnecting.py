@@ -9,29 +9,14 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.core.model import events as ev
-from trimpoint.threads.writing.writer import ThreadWriter
 
 from tests.deadlines import STEP_S
 from tests.effort import tries
 from tests.http.stage import Stage, Wire
-from tests.threads.stage import THREAD, begin
+from tests.threads.stage import THREAD, begin, never_rest
 
 RECONNECTS = 100
 SYNCHRONIZED = "orchestration/synchronized"
-
-
-async def never_rest(writer: ThreadWriter, ended: anyio.Event, chance: random.Random) -> None:
-    number = 0
-    while not ended.is_set():
-        count = chance.randrange(1, 4)
-        renames = [ev.ThreadRenamed(f"name {number + one}") for one in range(count)]
-        number += count
-        # In one record, so that a cursor may be in the middle of it, or in several.
-        for facts in [renames] if chance.random() < 0.5 else [[one] for one in renames]:
-            writer.record_facts(*facts)
-        if chance.random() < 0.5:
-            await writer.flush()
-        await anyio.lowlevel.checkpoint()
 
 
 class Reader:

@@ -70,6 +70,20 @@ class ScriptedCodex:
         self._numbers = count(1)
         self._more = anyio.Event()
 
+    def hold(self, method: str, result: Any = None) -> tuple[anyio.Event, anyio.Event]:
+        """Has `method` wait, and answer with `result` or as ever. Returns what is set when it was
+        asked, and what lets it be answered.
+        """
+        asked, may_answer = anyio.Event(), anyio.Event()
+
+        async def held(params: dict[str, Any]) -> Any:
+            asked.set()
+            await may_answer.wait()
+            return self.answer(method, params) if result is None else result
+
+        self.answers[method] = held
+        return asked, may_answer
+
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Waits until `is_so` returns True; it is asked again after each answer of Codex."""
         while not is_so():

@@ -63,12 +63,7 @@ async def test_a_revert_loads_no_archived_thread() -> None:
 async def test_a_thread_that_is_archived_while_requests_wait_for_it_is_archived_in_codex() -> None:
     async with opened_stage() as stage:
         writer = await stage.thread("T1")
-        asked, may_answer = anyio.Event(), anyio.Event()
-
-        async def resume(params: dict[str, Any]) -> Any:
-            asked.set()
-            await may_answer.wait()
-            return stage.codex.answer("thread/resume", params)
+        asked, may_answer = stage.codex.hold("thread/resume")
 
         async def listed(_: dict[str, Any]) -> Any:
             return {"data": [{"id": "T1", "status": "completed"}]}
@@ -78,7 +73,7 @@ async def test_a_thread_that_is_archived_while_requests_wait_for_it_is_archived_
                 await stage.ask(method, **params)
 
         stage.operations.threads.forget(THREAD)
-        stage.codex.answers |= {"thread/resume": resume, "thread/turns/list": listed}
+        stage.codex.answers["thread/turns/list"] = listed
         async with anyio.create_task_group() as asking:
             asking.start_soon(partial(ask, "thread/resume"))
             await asked.wait()

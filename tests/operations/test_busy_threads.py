@@ -123,14 +123,7 @@ async def test_what_codex_said_before_it_ended_begins_no_turn_afterwards() -> No
 async def test_a_thread_that_is_unarchived_as_it_is_archived_is_not_archived_in_codex() -> None:
     async with opened_stage() as stage:
         writer = await stage.thread("T1")
-        asked, may_answer = anyio.Event(), anyio.Event()
-
-        async def terminals(_: dict[str, Any]) -> Any:
-            asked.set()
-            await may_answer.wait()
-            return {}
-
-        stage.codex.answers["thread/backgroundTerminals/list"] = terminals
+        asked, may_answer = stage.codex.hold("thread/backgroundTerminals/list", {})
         await stage.operations.sessions.dispatch(ArchiveThread(command_id="a", thread_id=THREAD))
         await asked.wait()
         await stage.operations.sessions.dispatch(UnarchiveThread(command_id="u", thread_id=THREAD))
@@ -214,14 +207,7 @@ async def late_answer(stage: Stage, method: str, params: dict[str, Any]) -> None
 async def test_no_trim_begins_while_codex_takes_turns_back() -> None:
     async with opened_stage() as stage:
         writer = await stage.thread("T1", "T2")
-        asked, may_answer = anyio.Event(), anyio.Event()
-
-        async def revert(_: dict[str, Any]) -> Any:
-            asked.set()
-            await may_answer.wait()
-            return {"thread": {"id": THREAD}}
-
-        stage.codex.answers["thread/revert"] = revert
+        asked, may_answer = stage.codex.hold("thread/revert", {"thread": {"id": THREAD}})
         async with anyio.create_task_group() as asking:
             asking.start_soon(partial(stage.ask, "thread/revert", beforeTurnId="T2"))
             await asked.wait()
@@ -243,14 +229,7 @@ async def test_no_session_is_replaced_while_a_client_puts_something_into_its_con
     note = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "note"}]}
     async with opened_stage() as stage:
         writer = await stage.thread("T1", "T2")
-        asked, may_answer = anyio.Event(), anyio.Event()
-
-        async def inject(_: dict[str, Any]) -> Any:
-            asked.set()
-            await may_answer.wait()
-            return {}
-
-        stage.codex.answers["thread/inject_items"] = inject
+        asked, may_answer = stage.codex.hold("thread/inject_items", {})
         async with anyio.create_task_group() as asking:
             asking.start_soon(partial(stage.ask, "thread/inject_items", items=[note]))
             await asked.wait()

@@ -129,14 +129,7 @@ async def test_codex_is_asked_again_until_it_answers(monkeypatch: pytest.MonkeyP
 async def test_nobody_prompts_a_thread_that_is_being_deleted() -> None:
     async with opened_stage() as stage:
         await stage.thread("T1")
-        asked, may_answer = anyio.Event(), anyio.Event()
-
-        async def slow(_: dict[str, Any]) -> Any:
-            asked.set()
-            await may_answer.wait()
-            return {}
-
-        stage.codex.answers["thread/delete"] = slow
+        asked, may_answer = stage.codex.hold("thread/delete", {})
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(lambda: stage.ask("thread/delete"))
             await asked.wait()

@@ -9,12 +9,11 @@ import msgspec
 import pytest
 from trimpoint.core.model import events as ev
 from trimpoint.gateway.session.requests.dispatch import Call
-from trimpoint.threads.writing.writer import ThreadWriter
 
 from tests.effort import tries
 from tests.gateway.stage import FakeClient
 from tests.operations.stage import Stage, opened_stage
-from tests.threads.stage import THREAD
+from tests.threads.stage import THREAD, never_rest
 
 
 class Follower:
@@ -57,21 +56,6 @@ class Follower:
                     assert message["params"]["sequence"] == self.cursor
                 case _:
                     pass
-
-
-async def never_rest(writer: ThreadWriter, ended: anyio.Event, chance: random.Random) -> None:
-    number = 0
-    while not ended.is_set():
-        count = chance.randrange(1, 4)
-        renames = [ev.ThreadRenamed(f"name {number + one}") for one in range(count)]
-        number += count
-        # In one record, so that a cursor may be in the middle of it, or in several.
-        for facts in [renames] if chance.random() < 0.5 else [[one] for one in renames]:
-            writer.record_facts(*facts)
-        if chance.random() < 0.5:
-            await anyio.lowlevel.checkpoint()
-        else:
-            await writer.flush()
 
 
 @pytest.mark.parametrize("seed", range(5))

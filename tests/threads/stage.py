@@ -1,5 +1,6 @@
 """Registries over a disk that refuses, and re-readings that stop, when a test says so."""
 
+import random
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -97,6 +98,21 @@ def turn(turn_id: str) -> tuple[ev.AnyEvent, ...]:
     """A whole turn of one message."""
     message = ev.EntryRecorded(turn_id, f"entry of {turn_id}", "message", "user", "hello")
     return ev.TurnStarted(turn_id, 1), message, ev.TurnCompleted(turn_id, "completed")
+
+
+async def never_rest(writer: ThreadWriter, ended: anyio.Event, chance: random.Random) -> None:
+    """Writes events until `ended` is set, one or several in a record."""
+    number = 0
+    while not ended.is_set():
+        count = chance.randrange(1, 4)
+        renames = [ev.ThreadRenamed(f"name {number + one}") for one in range(count)]
+        number += count
+        # In one record, so that a cursor may be in the middle of it, or in several.
+        for facts in [renames] if chance.random() < 0.5 else [[one] for one in renames]:
+            writer.record_facts(*facts)
+        if chance.random() < 0.5:
+            await writer.flush()
+        await anyio.lowlevel.checkpoint()
 
 
 @contextmanager

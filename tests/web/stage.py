@@ -64,6 +64,17 @@ class Stage(NamedTuple):
         await self.page.locator("textarea").fill(text)
         await self.page.keyboard.press("Alt+Enter")
 
+    async def cut_off(self) -> None:
+        """Cuts the page's connection, and all that it begins; the page has run `CUT`."""
+        await self.page.evaluate("window.offline = true; window.cut();")
+        await self.page.get_by_text("The daemon cannot be reached").wait_for()
+
+    async def let_through(self) -> None:
+        """Ends that the page is cut off."""
+        await self.page.evaluate(
+            "window.offline = false; window.dispatchEvent(new Event('online'));"
+        )
+
     async def turns(self, *pairs: str) -> None:
         """Runs turns in the page: each pair is a prompt and an answer, with `|` between."""
         for pair in pairs:

@@ -148,8 +148,7 @@ async def test_a_page_that_was_cut_off_has_every_event_once(stage: Stage) -> Non
     await stage.page.reload()
     await stage.page.locator("textarea").wait_for()
     await stage.turns("one?|apple-1.")
-    await stage.page.evaluate("window.offline = true; window.cut();")
-    await stage.page.get_by_text("The daemon cannot be reached").wait_for()
+    await stage.cut_off()
     said = [{"type": "text", "text": "two?"}]
     for number in range(3):
         after = len(stage.client.messages)
@@ -162,7 +161,7 @@ async def test_a_page_that_was_cut_off_has_every_event_once(stage: Stage) -> Non
             ),
             after,
         )
-    await stage.page.evaluate("window.offline = false; window.dispatchEvent(new Event('online'));")
+    await stage.let_through()
     await stage.page.get_by_text("missed-2.", exact=True).wait_for()
     answers = await stage.page.locator(".answer").all_inner_texts()
     assert answers == ["apple-1.", "missed-0.", "missed-1.", "missed-2."]

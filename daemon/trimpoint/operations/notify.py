@@ -153,7 +153,7 @@ def environment(kind: Kind, state: ThreadState) -> dict[str, str]:
 async def run_program(command: Sequence[str], told: Mapping[str, str]) -> None:
     """Runs the program until it has ended, and ends it when the caller's time is over.
 
-    :raises OSError: when it cannot be started.
+    :raises OSError: when it cannot be started, or fails.
     """
     program = find_program(command[0])
     if program is None:
@@ -175,7 +175,7 @@ async def run_program(command: Sequence[str], told: Mapping[str, str]) -> None:
             await process.wait()
         raise
     if status:
-        log.warning("notification_failed", command=command[0], detail=f"exit code {status}")
+        raise OSError(f"exit code {status}")
 
 
 async def post(url: str, told: Mapping[str, str]) -> None:

@@ -15,7 +15,7 @@ from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
-from trimpoint.core.model.usage import model_in
+from trimpoint.core.model.usage import has_agent_tools, model_in
 from trimpoint.operations.fillings import end_filling
 from trimpoint.operations.history.adoption import (
     OpenedThread,
@@ -29,7 +29,6 @@ from trimpoint.operations.provider.provider_threads import (
     thread_in,
 )
 from trimpoint.operations.provider.settings import (
-    has_agent_tools,
     inherited_params,
     initial_settings,
     lasting,

@@ -16,7 +16,7 @@ from trimpoint.cli.pager import paged
 from trimpoint.cli.terminal import print_json
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.search_view import entry_rows, hit_rows
-from trimpoint.core.model.spelling import short_id
+from trimpoint.core.model.spelling import entry_ref
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -44,9 +44,7 @@ async def _search(arguments: argparse.Namespace, client: Client) -> int:
     found = dict(await client.request("history/search", **params))
     if arguments.json:
         # What people are shown, and what any command takes, from any folder.
-        hits = [
-            hit | {"ref": f"{short_id(hit['threadId'])}:{hit['shortId']}"} for hit in found["hits"]
-        ]
+        hits = [hit | {"ref": entry_ref(hit["threadId"], hit["shortId"])} for hit in found["hits"]]
         print_json(found | {"hits": hits})
         return Exit.DONE
     result = msgspec.convert(found, HistorySearchResult)

@@ -8,7 +8,7 @@ from trimpoint_protocol.shapes.history import HistoryEntry, HistoryHit, HistoryS
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.age import age
 from trimpoint.core.model.decision import counted
-from trimpoint.core.model.spelling import short_id
+from trimpoint.core.model.spelling import entry_ref, short_id
 
 _KINDS = {
     "user": "prompt",
@@ -29,14 +29,14 @@ def hit_rows(found: HistorySearchResult, titles: Mapping[str, str]) -> Iterator[
         if hit.thread_id != thread_id:
             thread_id = hit.thread_id
             yield _thread(thread_id, titles)
-        name = f"{short_id(thread_id)}:{hit.short_id}"
+        name = entry_ref(thread_id, hit.short_id)
         yield _where(name, hit.kind, hit.created_at, in_context=hit.in_context)
         yield _snippet(hit)
     if found.next_cursor is not None:
         yield Text("… there are more; see them with --limit", "dim")
     if found.hits:
         first = found.hits[0]
-        name = f"{short_id(first.thread_id)}:{first.short_id}"
+        name = entry_ref(first.thread_id, first.short_id)
         yield Text(f"Read one whole: trimpoint search --read {name}", "dim")
     if found.unread:
         yield Text(f"{counted(found.unread, 'thread')} not wholly indexed yet", "dim")
@@ -45,7 +45,7 @@ def hit_rows(found: HistorySearchResult, titles: Mapping[str, str]) -> Iterator[
 def entry_rows(thread_id: str, entries: list[HistoryEntry]) -> Iterator[Text]:
     """Yields each entry with its whole text."""
     for entry in entries:
-        name = f"{short_id(thread_id)}:{entry.short_id}"
+        name = entry_ref(thread_id, entry.short_id)
         yield _where(name, entry.kind, entry.created_at, in_context=entry.in_context)
         yield Text(printable(entry.text.rstrip()))
         if entry.truncated:

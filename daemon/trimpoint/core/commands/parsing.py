@@ -70,14 +70,14 @@ class _Wrong(Exception):
 
 def parse(text: str) -> Parsed:
     """Parses one input of a person. Case and surrounding white space do not matter."""
-    match = _COMMAND.fullmatch(text.strip())
+    text = text.strip()
+    match = _COMMAND.fullmatch(text)
     if match is None:
-        return _joined(text.strip()) or _unknown(text.strip()) or NotACommand()
+        return _joined(text) or _unknown(text) or NotACommand()
     name, rest = match.group(1).lower(), (match.group(2) or "").strip()
     kind = REGISTRY.get(name)
     if kind is None:
-        refusal = _misspelled(name, rest) or _joined(text.strip()) or _unknown(text.strip())
-        return refusal or NotACommand()
+        return _misspelled(name, rest) or _joined(text) or _unknown(text) or NotACommand()
     outcome = read(kind, rest)
     if isinstance(outcome, str):
         return UsageError(name, f"{outcome} Usage: {kind.usage()}. Nothing was sent to the agent.")

@@ -247,15 +247,17 @@ def _protections(
         for group, kind in zip(groups, kinds, strict=True)
     )
     return [
-        CODE_CHANGE
-        if kind is SegmentKind.FILE_CHANGE or (hidden_change and group.is_anonymous)
-        else PLAN
-        if kind is SegmentKind.PLAN
-        else FINAL_ANSWER
-        if id(group) in finals
-        else None
+        _protection(kind, id(group) in finals, hidden_change and group.is_anonymous)
         for group, kind in zip(groups, kinds, strict=True)
     ]
+
+
+def _protection(kind: SegmentKind, is_final: bool, may_be_change: bool) -> str | None:
+    if kind is SegmentKind.FILE_CHANGE or may_be_change:
+        return CODE_CHANGE
+    if kind is SegmentKind.PLAN:
+        return PLAN
+    return FINAL_ANSWER if is_final else None
 
 
 def _final_answers(turn: Turn, groups: Sequence[ItemGroup]) -> set[int]:

@@ -19,7 +19,6 @@ from trimpoint.core.context.segment_kinds import SegmentKind
 from trimpoint.core.context.segments import ContextSegment, context_segments
 from trimpoint.core.decide.masking import (
     Mask,
-    can_read_history,
     mask_of,
     masks_by_turn,
     proposed_masks,
@@ -37,6 +36,7 @@ from trimpoint.core.model.decision import (
 )
 from trimpoint.core.model.ledger import qualified_entry_id
 from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.usage import has_agent_tools
 
 MAKE_ROOM = (
     CommandHint("/clear N", "keeps the last N turns"),
@@ -149,7 +149,7 @@ def mask(
             Reason.ALREADY_DISCARDED,
             f"Nothing was masked: {_quoted(again[0].entry_ids)} is masked already.",
         )
-    can_read = can_read_history(state)
+    can_read = has_agent_tools(state.settings)
     found = [mask_of(state, segment, can_read=can_read) for segment in chosen]
     masks = [mask for mask in found if mask is not None]
     if len(masks) < len(chosen):

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.core.context.removals import freed_by_masks
 from trimpoint.core.context.segments import ContextSegment
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.usage import has_agent_tools
 
 WORTH_A_MASK: Final = 50
 """What a mask must free, in estimated tokens, for `/compress` to make it."""
@@ -27,11 +27,6 @@ class Mask(NamedTuple):
     segment: ContextSegment
     items: tuple[tuple[int, str], ...]
     freed_tokens: int
-
-
-def can_read_history(state: ThreadState) -> bool:
-    """Returns whether the agent has the tools to read what left its context."""
-    return bool(as_dict(msgspec.json.decode(state.settings or b"{}")).get("agentTools"))
 
 
 def mask_of(state: ThreadState, segment: ContextSegment, *, can_read: bool) -> Mask | None:
@@ -57,7 +52,7 @@ def proposed_masks(
     """
     newest = {turn.id for turn in state.turns[max(0, len(state.turns) - policy.keep_turns) :]}
     left = sum(segment.tokens for segment in segments)
-    can_read = can_read_history(state)
+    can_read = has_agent_tools(state.settings)
     for segment in segments:
         if left <= target_tokens:
             return

@@ -268,10 +268,10 @@ def _entries_named(
     """Returns the ids of those entries of the turns that `entry_ids` name, and the number of
     messages among them, by turn.
 
-    A discard may name all of a long thread: little is called for each entry, and no list of them is
-    made, which the garbage collector would look through.
+    A discard may name all of a long thread, or thousands of entries of one turn, so little is
+    called here for each entry.
     """
-    ids: dict[str, tuple[str, ...]] = dict.fromkeys(turn_ids, ())
+    ids: dict[str, list[str]] = {turn_id: [] for turn_id in turn_ids}
     if not ids:
         return {}, {}
     messages = dict.fromkeys(ids, 0)
@@ -285,10 +285,9 @@ def _entries_named(
         if (
             entry.id in names or (qualified and qualified_entry_id(turn_id, entry.id) in qualified)
         ) and turn_id in ids:
-            ids[turn_id] += (entry.id,)
-            if entry.kind == "message" and not entry.is_part:
-                messages[turn_id] += 1
-    return ids, messages
+            ids[turn_id].append(entry.id)
+            messages[turn_id] += entry.is_message_of_model
+    return {turn_id: tuple(found) for turn_id, found in ids.items()}, messages
 
 
 def _pin(state: ThreadState, event: ev.ContextPinned, at_ms: int) -> None:

@@ -51,6 +51,11 @@ def short_id(thread_id: str) -> str:
     return thread_id[-SHORT_ID_CHARS:]
 
 
+def entry_ref(thread_id: str, entry: str) -> str:
+    """Returns the name of an entry, such as `h3.2`, that every command takes from any folder."""
+    return f"{short_id(thread_id)}:{entry}"
+
+
 def with_commands(text: str, spelling: Spelling) -> str:
     """Returns a text of a declaration in which `{pins}` stands for the command of that name."""
     return text.format_map(_Commands(spelling))

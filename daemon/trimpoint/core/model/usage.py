@@ -151,6 +151,13 @@ def begin_era(usage: UsageTotals) -> None:
     usage.last_call = None
 
 
+def has_agent_tools(settings: bytes) -> bool:
+    """Returns whether a thread's settings give the agent the tools with which it can reduce its
+    context and read what has left it.
+    """
+    return bool(as_dict(msgspec.json.decode(settings or b"{}")).get("agentTools"))
+
+
 def model_in(settings: bytes) -> str | None:
     """Returns the model that a thread's settings name (`trimpoint.operations.provider.settings`),
     or None.

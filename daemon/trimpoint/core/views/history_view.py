@@ -7,7 +7,7 @@ from trimpoint_protocol.shapes.history_kinds import HistoryKind
 
 from trimpoint.core.context.gone_entries import gone_entries, masked_entries
 from trimpoint.core.model.ledger import Entry, qualified_entry_id
-from trimpoint.core.model.spelling import short_id
+from trimpoint.core.model.spelling import entry_ref
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.entry_text import entry_text, history_kind
 
@@ -118,5 +118,5 @@ def found_line(thread_id: str, found: PlacedEntry, snippet: str, *, in_context: 
     """Returns a found entry as one line for a chat, with an id that every command takes."""
     kind = _SAID[history_kind(found.entry.kind, found.entry.role)]
     where = "" if in_context else ", not in the context"
-    name = f"{short_id(thread_id)}:{found.short_id}"
+    name = entry_ref(thread_id, found.short_id)
     return f"{name} ({kind}{where}): {' '.join(snippet.split())}"

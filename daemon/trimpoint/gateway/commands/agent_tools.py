@@ -24,11 +24,11 @@ from trimpoint.core.decide import agent_tools as tools
 from trimpoint.core.evolve.compaction_attempts import AUTO
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.usage import has_agent_tools
 from trimpoint.core.views import history_tools
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.commands.views.history_answers import HistoryAnswers
 from trimpoint.gateway.session.requests.errors import Refusal
-from trimpoint.operations.provider.settings import has_agent_tools
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused, ThreadError
 from trimpoint.threads.ids import new_uuid7

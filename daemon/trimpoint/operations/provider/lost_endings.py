@@ -220,8 +220,7 @@ class LostEndings:
         # rollout.
         generation = writer.state.turns[writer.state.turn_index[turn_id]].generation
         facts = tuple(turn_facts(ended, generation, NO_ITEMS))
-        facts = router.prompts.before_end(writer.state, facts)
-        writer.record_facts(*router.cut_short.before_end(writer.thread_id, facts))
+        router.record_facts(writer, facts)
         for method, params in _as_codex_reports(ended):
             router.route(CodexMessage.compose(method, {"threadId": provider_id, **params}))
         self._threads.forget(

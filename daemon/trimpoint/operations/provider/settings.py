@@ -14,7 +14,7 @@ from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.codex.notifications.settings_reports import without_awaited
 from trimpoint.core.model.state import ThreadState
-from trimpoint.core.model.usage import COMPACT_LIMIT
+from trimpoint.core.model.usage import COMPACT_LIMIT, has_agent_tools
 from trimpoint.core.views.history_tools import with_history_size
 from trimpoint.operations.provider.collaboration_modes import (
     MODE,
@@ -230,11 +230,6 @@ def is_confirmed(settings: bytes) -> bool:
 
 def _settled(stored: dict[str, Any]) -> dict[str, Any]:
     return without_awaited({name: stored[name] for name in stored if name != "unconfirmed"})
-
-
-def has_agent_tools(settings: bytes) -> bool:
-    """Returns whether the agent has the agent tools, with which it can reduce its context."""
-    return bool(msgspec.json.decode(settings).get("agentTools"))
 
 
 def inherited_params(params: dict[str, Any], parent_settings: bytes) -> dict[str, Any]:

@@ -3,6 +3,7 @@ ends in the middle of them: an answer as far as it was said, a command or an edi
 person was asked about it and has not allowed it, else as failed.
 """
 
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -50,19 +51,31 @@ class CutShort:
         """Returns `facts`; if they end a turn and cut it short, with what was unfinished in it
         before that.
         """
-        ending = next((one for one in facts if isinstance(one, ev.TurnCompleted)), None)
+        ending = end_in(facts)
         if ending is None:
             return facts
-        items, at = self._items.take(thread_id, ending.turn_id), facts.index(ending)
+        items = self._items.take(thread_id, ending.turn_id)
         if ending.status not in CUT_SHORT:
             return facts
         cut = (item.fact(is_declined=item.is_waiting) for item in items)
-        return (*facts[:at], *filter(None, cut), *facts[at:])
+        return put_before(facts, ending, filter(None, cut))
 
     def take(self, thread_id: str) -> tuple[ev.AnyEvent, ...]:
         """Returns the facts of what is unfinished in the thread, and forgets it."""
-        facts = (item.fact() for item in self._items.take(thread_id))
-        return tuple(fact for fact in facts if fact is not None)
+        return tuple(filter(None, (item.fact() for item in self._items.take(thread_id))))
+
+
+def end_in(facts: Sequence[ev.AnyEvent]) -> ev.TurnCompleted | None:
+    """Returns the end of a turn among facts, or None."""
+    return next((one for one in facts if isinstance(one, ev.TurnCompleted)), None)
+
+
+def put_before(
+    facts: tuple[ev.AnyEvent, ...], ending: ev.TurnCompleted, more: Iterable[ev.AnyEvent]
+) -> tuple[ev.AnyEvent, ...]:
+    """Returns facts with `more` before the end of the turn that is among them."""
+    at = facts.index(ending)
+    return (*facts[:at], *more, *facts[at:])
 
 
 def _answer(turn_id: str, item_id: str, text: str, is_declined: bool) -> ev.EntryRecorded | None:

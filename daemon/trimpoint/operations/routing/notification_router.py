@@ -26,6 +26,7 @@ from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.provider_compactions import ProviderCompactions
 from trimpoint.codex.notifications.translate import RECORDED
 from trimpoint.codex.notifications.watches import Watch
+from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import AbandonOpenWork
 from trimpoint.operations.routing.cut_short import CutShort
 from trimpoint.operations.routing.name_reports import NameReports
@@ -273,9 +274,7 @@ class NotificationRouter:
         self._sink.ask(thread_id, request.request_id, request.method, request.params)
 
     def on_epoch_ended(self, epoch: int, reason: str) -> None:
-        """Implements `LinkHandler`: ends every open turn of the epoch, in the ledger and for
-        clients.
-        """
+        """Implements `LinkHandler`: ends the open turns of the epoch, for clients, too."""
         self.fast_path = None
         for watch in self.watches.values():
             watch.abort(f"{WENT_AWAY}: {reason}")
@@ -377,11 +376,13 @@ class NotificationRouter:
     def record(self, route: Route, message: CodexMessage) -> None:
         """Records the facts of a notification, if it has any."""
         writer = self._registry.loaded(route.thread_id)
-        if writer is None:
-            return
-        if facts := facts_in(message, route, writer.state.settings):
-            facts = self.prompts.before_end(writer.state, facts)
-            writer.record_facts(*self.cut_short.before_end(route.thread_id, facts))
+        if writer is not None and (facts := facts_in(message, route, writer.state.settings)):
+            self.record_facts(writer, facts)
+
+    def record_facts(self, writer: ThreadWriter, facts: tuple[ev.AnyEvent, ...]) -> None:
+        """Records facts; those that cut a turn short with what was unfinished in it."""
+        facts = self.prompts.before_end(writer.state, facts)
+        writer.record_facts(*self.cut_short.before_end(writer.thread_id, facts))
 
     def _end_turn(self, writer: ThreadWriter, reason: str) -> None:
         state, said = writer.state, self.cut_short.take(writer.thread_id)
@@ -391,9 +392,7 @@ class NotificationRouter:
         told = None if self.turn_ends.is_buffered(state.id) else self._sink.begun(state.id)
         # What the disk has refused is not in the state, but clients were told of it.
         turn_ids = dict.fromkeys((state.running_turn_id, state.turn_aliases.get(told or "", told)))
-        with suppress(
-            JournalRefuses
-        ):  # the writer keeps the record and writes it when the disk can be written again
+        with suppress(JournalRefuses):  # the writer writes it when the disk can be written again
             writer.submit(AbandonOpenWork(reason))
         for turn_id in filter(None, turn_ids):
             for method, params in interrupted(state.id, turn_id, reason):

@@ -12,6 +12,7 @@ from trimpoint.core.decide.new_facts import CUT_SHORT
 from trimpoint.core.decide.overflow import prompt_of
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
+from trimpoint.operations.routing.cut_short import end_in, put_before
 
 MAX_THREADS = 256
 
@@ -45,7 +46,7 @@ class Prompts:
         """Returns `facts`; if they cut short a turn whose prompt Codex has not taken up, with the
         prompt before that. The person has written it, and the model is not sent it.
         """
-        ending = next((one for one in facts if isinstance(one, ev.TurnCompleted)), None)
+        ending = end_in(facts)
         newest = self._newest.get(state.id)
         if ending is None or ending.status not in CUT_SHORT or newest is None:
             return facts
@@ -55,8 +56,7 @@ class Prompts:
         item: dict[str, Any] = {"type": "userMessage", "id": f"prompt-{turn_id}"}
         item["content"] = msgspec.json.decode(params).get("input")
         entry = entry_of(turn_id, item, msgspec.json.encode(item))
-        at = facts.index(ending)
-        return (*facts[:at], msgspec.structs.replace(entry, extent=ev.PART), *facts[at:])
+        return put_before(facts, ending, [msgspec.structs.replace(entry, extent=ev.PART)])
 
     def of(self, state: ThreadState, turn_id: str) -> dict[str, Any]:
         """Returns the parameters to repeat the turn with. If they were not kept, they have only the

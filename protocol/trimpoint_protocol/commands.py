@@ -125,12 +125,17 @@ class DiscardContext(ClientCommand, frozen=True, kw_only=True, tag="thread.conte
 class MaskContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.mask"):
     """Replace the output of the entries named by `entryIds` (see `context/messages/list`) by one
     line in what the agent is sent; of a message, its images. The calls, the reasoning and the
-    messages stay.
+    messages stay. Either everything that was named is masked, or nothing.
 
-    Either everything that was named is masked, or nothing.
+    With `fromTurn` or `throughTurn`, as in `thread.context.trim`, it is all output of these turns
+    that may be masked: `/mask 4..12`.
     """
 
-    entry_ids: Annotated[list[EntryName], msgspec.Meta(min_length=1, max_length=10_000)]
+    entry_ids: Annotated[list[EntryName], msgspec.Meta(min_length=1, max_length=10_000)] | None = (
+        None
+    )
+    from_turn: TurnNumber | None = None
+    through_turn: TurnNumber | None = None
 
 
 class UndoTrim(ClientCommand, frozen=True, kw_only=True, tag="thread.context.undo"):

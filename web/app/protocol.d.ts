@@ -774,16 +774,18 @@ export type LoginUrlParams = {
 };
 
 /**
- * Replace the output of the entries named by `entryIds` (see `context/messages/list`) by one line in what the agent is sent; of a message, its images. The calls, the reasoning and the messages stay.
+ * Replace the output of the entries named by `entryIds` (see `context/messages/list`) by one line in what the agent is sent; of a message, its images. The calls, the reasoning and the messages stay. Either everything that was named is masked, or nothing.
  *
- * Either everything that was named is masked, or nothing.
+ * With `fromTurn` or `throughTurn`, as in `thread.context.trim`, it is all output of these turns that may be masked: `/mask 4..12`.
  */
 export type MaskContext = {
     type: "thread.context.mask";
     commandId: string;
     threadId: string;
     createdAt?: string | null;
-    entryIds: string[];
+    entryIds?: string[] | null;
+    fromTurn?: number | null;
+    throughTurn?: number | null;
 };
 
 /**

@@ -12,7 +12,8 @@ pytestmark = pytest.mark.codex
 
 DONE, FAILED, USAGE, SKIPPED = range(4)
 NO_TURN_YET = {
-    "clear": SKIPPED, "compact": SKIPPED, "compress": SKIPPED, "undo": SKIPPED, "revert": SKIPPED,
+    "clear": SKIPPED, "compact": SKIPPED, "compress": SKIPPED, "mask": USAGE, "undo": SKIPPED,
+    "revert": SKIPPED,
     "new": SKIPPED, "new --pins": SKIPPED, "unpin": SKIPPED, "pin": FAILED,
 }  # fmt: skip
 TWO_TURNS = {
@@ -23,6 +24,7 @@ TWO_TURNS = {
     "clear 99": SKIPPED, "clear 1..99": FAILED,
     "compact --keep": USAGE, "compact --keep x": USAGE, "compact --foo": USAGE, "compact --keep 99": SKIPPED,
     "compress --foo": USAGE, "compress foo": USAGE, "compress": SKIPPED,
+    "mask": USAGE, "mask x": USAGE, "mask 2..1": USAGE, "mask 1": SKIPPED, "mask 99": FAILED,
     "undo 99": USAGE, "undo x": USAGE, "undo --foo": USAGE, "undo": SKIPPED, "undo --redo": SKIPPED,
     "revert foo": USAGE, "revert 1 2": USAGE, "revert --foo": USAGE, "revert 99": FAILED,
     "revert --undo": SKIPPED,

@@ -30,6 +30,9 @@ REQUESTS: list[tuple[str, wire.AnyClientCommand]] = [
         ),
     ),
     ("/compress 50k", wire.DiscardContext(**IDS._asdict(), target_tokens=50_000)),
+    ("/mask", wire.MaskContext(**IDS._asdict())),
+    ("/mask 5", wire.MaskContext(**IDS._asdict(), from_turn=5, through_turn=5)),
+    ("/mask ..12", wire.MaskContext(**IDS._asdict(), through_turn=12)),
     ("/undo --redo", wire.UndoTrim(**IDS._asdict(), redo=True)),
     ("/new --pins", wire.ArchiveAndNew(**IDS._asdict(), pins=True)),
     (

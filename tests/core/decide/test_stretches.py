@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
-from trimpoint.core.context.generations import bootstrap_items
+from trimpoint.core.context.generations import bootstrap_items, conversation_items
+from trimpoint.core.decide.stretches import masked_stretch_of
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Policy
+from trimpoint.core.model.decision import Policy, Rejected
 from trimpoint.core.views.trim_outcome import called, planned_change, planned_text
 from trimpoint.operations.messages import ready_message
 from trimpoint_protocol import commands as wire
@@ -171,3 +172,80 @@ def test_a_dry_run_says_what_it_does_and_the_answer_the_same() -> None:
     assert operation is not None
     thread.settle()
     assert ready_message(thread.state, operation, []).startswith("Cleared: 4 entries of about ")
+
+
+def mask(**members: Any) -> wire.MaskContext:
+    command = client(wire.MaskContext, **members)
+    assert isinstance(command, wire.MaskContext)
+    return command
+
+
+def masked(thread: Conversation, first: int | None, last: int | None) -> None:
+    thread.do(mask(from_turn=first, through_turn=last))
+    thread.settle()
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "whole"),
+    [(2, 3, ("one", "four")), (None, 2, ("three", "four")), (4, None, ("one", "two", "three"))],
+)
+def test_only_the_output_of_these_turns_is_masked_and_undo_brings_it_back(
+    first: int | None, last: int | None, whole: tuple[str, ...]
+) -> None:
+    thread = at_work("one", "two", "three", "four")
+    before = conversation_items(thread.state)
+    masked(thread, first, last)
+    after = bootstrap_items(thread.state, thread.state.generation)
+    changed = [old for old, new in zip(before, after, strict=True) if old != new]
+    assert all(b"call_output" in item for item in changed)
+    assert [
+        word
+        for word in ("one", "two", "three", "four")
+        if f"{word} {word}".encode() in b"".join(after)
+    ] == [*whole]
+    act(thread, client(wire.UndoTrim))
+    assert bootstrap_items(thread.state, thread.state.generation) == before
+    act(thread, client(wire.UndoTrim, redo=True))
+    assert bootstrap_items(thread.state, thread.state.generation) == after
+    assert thread.replayed() == thread.state
+
+
+def test_output_that_stays_is_named_and_what_is_masked_is_not_masked_again() -> None:
+    thread = at_work("one", "two", "three", "four")
+    pin(thread, 2)
+    command = mask(from_turn=2, through_turn=3)
+    text = planned_text(thread.state, command)
+    assert text.startswith("Would mask the output of 1 entry of turns 2 to 3, about ")
+    assert text.endswith("tokens. Left as it is: “cat two” is pinned.")
+    change = planned_change(thread.state, command, Policy())
+    assert change.after is not None
+    assert change.after < change.before
+    masked(thread, 2, 3)
+    found = masked_stretch_of(thread.state, command)
+    assert not isinstance(found, Rejected)
+    assert found.left_text == "Left as it is: “cat two” is pinned."
+    again = thread.when(command).rejected(Reason.NOTHING_TO_TRIM).message
+    assert "no output of turns 2 to 3 can become smaller by it. Left as it is: “cat two”" in again
+
+
+@pytest.mark.parametrize(
+    ("members", "reason", "said"),
+    [
+        ({}, Reason.USAGE, "Say which turns to mask, such as 5 or 4..12."),
+        ({"from_turn": 2, "entry_ids": ["x"]}, Reason.USAGE, "which turns to mask, or which"),
+        ({"from_turn": 3, "through_turn": 2}, Reason.USAGE, "3..2 ends before it begins."),
+        ({"from_turn": 9}, Reason.TURN_NOT_FOUND, "There is no turn 9"),
+        ({"through_turn": 3}, Reason.NOTHING_TO_TRIM, "no output of turn 3 can become smaller"),
+        ({"from_turn": 1}, Reason.NOTHING_TO_TRIM, "Nothing was masked: turns 1 to 2 left the"),
+    ],
+)
+def test_a_mask_of_turns_that_are_none_or_hold_no_output_changes_nothing(
+    members: dict[str, Any], reason: Reason, said: str
+) -> None:
+    thread = started(turns=3)
+    thread.clear(1)
+    command = mask(**members)
+    assert said in thread.when(command).rejected(reason).message
+    if reason is Reason.TURN_NOT_FOUND:  # a dry run says the same
+        assert said in planned_text(thread.state, command)
+        assert planned_change(thread.state, command, Policy()).after is not None

@@ -112,6 +112,7 @@ WITHOUT_A_COMMAND = {
     ("revisions", "_beginning", "CHECKPOINT_NOT_FOUND"): NOTHING,
     ("revisions", "_revision", "CHECKPOINT_NOT_FOUND"): SAID,
     ("stretches", "stretch_of", "USAGE"): PROGRAM,
+    ("stretches", "masked_stretch_of", "USAGE"): PROGRAM,
     ("trimming", "complete_compaction", "INTERNAL"): NOT_ASKED,
     ("trimming", "complete_compaction", "COMPACTION_FAILED"): SAID,
     ("undoing", "undo_trim", "NOTHING_TO_UNDO"): PROGRAM,

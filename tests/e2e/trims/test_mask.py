@@ -103,3 +103,25 @@ async def test_compress_masks_before_it_discards(small_harness: Harness) -> None
     assert counted(after)[: len(before)] == [
         {**item, "output": "MASKED"} if item in changed else item for item in before
     ]
+
+
+async def test_the_output_of_a_stretch_of_turns_is_masked_but_not_what_is_pinned(
+    small_harness: Harness,
+) -> None:
+    async with small_harness.conversation() as talk:
+        for word in ("one", "two", "three", "four"):
+            await work(talk, word)
+        before = await sent(talk, "fifth.")
+        await talk.complete("/pin 3")
+        planned = await talk.type("/mask 2.. --dry-run")
+        ended = await talk.type("/mask 2..")
+        after = await sent(talk, "sixth.")
+        assert planned["said"].startswith("Would mask the output of 4 entries of turns 2 to 5, ")
+        assert "Left as it is: “" in planned["said"]
+        assert "Masked: the output of 4 entries of about " in ended["said"]
+        assert ended["said"].endswith("line-$i-of-three; done” is pinned."), ended["said"]
+        assert counted(after)[: len(before)] == masked(before, "two", "four")
+        await talk.complete("/undo")
+        assert (await sent(talk, "seventh."))[: len(before)] == before
+        await talk.complete("/mask 1")
+        assert counted(await sent(talk, "eighth."))[: len(before)] == masked(before, "one")

@@ -21,7 +21,7 @@ from trimpoint.acp.wire.updates import (
     ToolCallStarted,
 )
 
-TRIMS = frozenset({"clear", "compact", "compress"})
+TRIMS = frozenset({"clear", "compact", "compress", "mask"})
 _STATUS: dict[str, CompactionStatus] = {
     "completed": "completed",
     "failed": "failed",

@@ -125,14 +125,20 @@ TURNS = whole("the number of turns to keep", 0)
 _STRETCH = re.compile(r"([0-9]{0,7})\.\.([0-9]{0,7})")
 
 
-def _turns_or_stretch(given: str) -> int | str | None:
+def _stretch(given: str) -> str | None:
     ends = _STRETCH.fullmatch(given)
-    if ends is None:
-        count: int | None = TURNS.read(given)
-        return count
-    numbers = [int(end) for end in ends.groups() if end]
+    numbers = [int(end) for end in ends.groups() if end] if ends is not None else []
     is_one = bool(numbers) and all(0 < number <= MAX_TURNS for number in numbers)
     return given if is_one else None
+
+
+def _turns_or_stretch(given: str) -> int | str | None:
+    count: int | None = TURNS.read(given)
+    return count if count is not None else _stretch(given)
+
+
+def _turn_or_stretch(given: str) -> str | None:
+    return _stretch(f"{given}..{given}" if given.isdecimal() else given)
 
 
 def ends_of(stretch: str) -> tuple[int | None, int | None]:
@@ -142,6 +148,7 @@ def ends_of(stretch: str) -> tuple[int | None, int | None]:
 
 
 TURNS_OR_STRETCH = Unit(f"{TURNS.takes}, or turns such as 4..12", _turns_or_stretch)
+TURN_OR_STRETCH = Unit("a turn such as 5, or turns such as 4..12", _turn_or_stretch)
 TURNS_LISTED = whole("how many turns to list", 1)
 
 

@@ -11,6 +11,7 @@ from trimpoint.core.commands.compress import Compress
 from trimpoint.core.commands.declaration import Command
 from trimpoint.core.commands.helping import Help
 from trimpoint.core.commands.looking import Context, Search, Stats, Timeline
+from trimpoint.core.commands.mask import Mask
 from trimpoint.core.commands.new import New
 from trimpoint.core.commands.pins import Pin, Pins, Unpin
 from trimpoint.core.commands.revert import Revert
@@ -30,6 +31,7 @@ REGISTRY: dict[str, type[Command]] = {
         Auto,
         Compact,
         Compress,
+        Mask,
         Clear,
         Undo,
         Revert,

@@ -26,7 +26,7 @@ from trimpoint.core.decide.queueing import (
     withdraw_prompt,
 )
 from trimpoint.core.decide.reverting import complete_revert, revert_to_checkpoint, roll_back_turns
-from trimpoint.core.decide.stretches import clear_stretch, names_stretch
+from trimpoint.core.decide.stretches import clear_stretch, mask_stretch, names_stretch
 from trimpoint.core.decide.trimming import compact, complete_compaction, trim
 from trimpoint.core.decide.undoing import undo_trim
 from trimpoint.core.model import commands as internal
@@ -69,7 +69,11 @@ def _decide_client(
                 state, command, stamp, policy.discard
             )
         case wire.MaskContext():
-            return when_idle(state, "mask parts of") or mask(state, command, stamp, policy.discard)
+            return when_idle(state, "mask parts of") or (
+                mask_stretch(state, command, stamp)
+                if names_stretch(command)
+                else mask(state, command, stamp, policy.discard)
+            )
         case wire.UndoTrim():
             return when_idle(state, "undo a trim of") or undo_trim(state, command, stamp, policy)
         case wire.PinContext():

@@ -27,6 +27,7 @@ from trimpoint.core.decide.masking import (
 from trimpoint.core.decide.overflow import compacted_by_codex
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import (
+    LISTED,
     Accepted,
     Decision,
     DiscardPolicy,
@@ -140,6 +141,9 @@ def mask(
     """
     if (refusal := discard_refusal(state)) is not None:
         return refusal
+    if command.entry_ids is None:
+        said = "Say which turns to mask, such as 5 or 4..12."
+        return Rejected(Reason.USAGE, said, hints=LISTED)
     units = context_segments(state)
     chosen = _named(state, units, command.entry_ids)
     if isinstance(chosen, Rejected):
@@ -278,7 +282,7 @@ def _named(
         )
         return Rejected(
             Reason.ENTRY_PROTECTED,
-            f"Nothing was discarded, because some of it is protected: {reasons}{_more(kept)}.",
+            f"Nothing was discarded, because some of it is protected: {reasons}{more(kept)}.",
         )
     return chosen
 
@@ -386,9 +390,10 @@ def _opened(
 
 
 def _quoted(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN_IDS]) + _more(names)
+    return ", ".join(names[:SHOWN_IDS]) + more(names)
 
 
-def _more(things: Sequence[object]) -> str:
+def more(things: Sequence[object]) -> str:
+    """Returns the end of a list of which `SHOWN_IDS` things are named; empty if that is all."""
     left = len(things) - SHOWN_IDS
     return f" and {counted(left, 'other')}" if left > 0 else ""

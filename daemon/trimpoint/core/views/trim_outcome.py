@@ -20,7 +20,7 @@ from trimpoint.core.context.context_size import (
 )
 from trimpoint.core.context.pins import carried_pins, pin_items, pin_tokens, standing_pins
 from trimpoint.core.decide.reverting import resolve_target, target_items
-from trimpoint.core.decide.stretches import names_stretch, stretch_of
+from trimpoint.core.decide.stretches import masked_stretch_of, names_stretch, stretch_of
 from trimpoint.core.decide.undoing import UndoPlan, compacted_by_codex, plan_undo, undoable
 from trimpoint.core.evolve.usage_folds import measured_before
 from trimpoint.core.model.decision import Policy, Rejected, counted
@@ -35,7 +35,9 @@ UNDO, REDO = "/undo", "/undo --redo"
 DISCARDED = "An estimate: what is discarded is weighed here, and not by the model."
 NEW_SESSION = "An estimate: what instructions and tools took before."
 
-Planned = wire.TrimContext | wire.CompactContext | wire.ArchiveAndNew | wire.UndoTrim
+Planned = (
+    wire.TrimContext | wire.CompactContext | wire.MaskContext | wire.ArchiveAndNew | wire.UndoTrim
+)
 _CALLED = {
     "clear": "/clear",
     "compact": "/compact",
@@ -135,6 +137,10 @@ def planned_change(state: ThreadState, command: Planned, policy: Policy) -> Toke
             found = stretch_of(state, command)
             gone = 0 if isinstance(found, Rejected) else found.tokens
             return change_by_discard(state, gone, policy)
+        case wire.MaskContext():
+            masked = masked_stretch_of(state, command)
+            gone = 0 if isinstance(masked, Rejected) else masked.tokens
+            return change_by_discard(state, gone, policy)
         case wire.TrimContext():
             after, note = overhead + _kept_tokens(state, command), NEW_SESSION if overhead else None
         case wire.CompactContext():
@@ -194,6 +200,11 @@ def planned_text(state: ThreadState, command: Planned) -> str:
         case wire.TrimContext() if names_stretch(command):
             found = stretch_of(state, command)
             return found.message if isinstance(found, Rejected) else f"Would clear {found.text}."
+        case wire.MaskContext():
+            masked = masked_stretch_of(state, command)
+            if isinstance(masked, Rejected):
+                return masked.message
+            return f"Would mask {masked.text}. {masked.left_text}".rstrip()
         case wire.TrimContext() | wire.CompactContext():
             verb = "clear" if isinstance(command, wire.TrimContext) else "summarize"
             plan = plan_trim(state, command.keep_last_n_turns or 0)

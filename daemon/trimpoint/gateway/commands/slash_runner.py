@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import structlog
-from trimpoint_protocol.commands import RevertToCheckpoint, UndoTrim
+from trimpoint_protocol.commands import MaskContext, RevertToCheckpoint, UndoTrim
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.hints import CommandHint
 from trimpoint_protocol.methods import CommandOutcome, CommandProgress, TokenChange
@@ -27,6 +27,7 @@ from trimpoint.core.context.cost import cache_of, with_cost
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.decider import decide
 from trimpoint.core.decide.discarding import total_tokens
+from trimpoint.core.decide.stretches import masked_stretch_of
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Rejected
 from trimpoint.core.model.operations import Phase
@@ -195,7 +196,8 @@ class SlashRunner:
         size = await size_of(writer.state, self._registry.policy)
         before = _Before(size, writer.state.usage.last_call)
         try:
-            result = await self._sessions.dispatch(parsed.request(ids))
+            request = parsed.request(ids)
+            result = await self._sessions.dispatch(request)
         except CommandRefused as refused:
             refusal = refused_outcome(parsed.command, refused)
             return with_members(refusal, new_thread_id=successor_of(writer, refused))
@@ -218,6 +220,10 @@ class SlashRunner:
             left = total_tokens(segments)
             said = f"{ended.said} {remaining_text(left, parsed.target or 0)}"
             ended = with_members(ended, said=said)
+        if isinstance(request, MaskContext):
+            masked = await off_loop(writer.state, lambda now: masked_stretch_of(now, request))
+            kept = "" if isinstance(masked, Rejected) else masked.left_text
+            ended = with_members(ended, said=f"{ended.said} {kept}".rstrip())
         is_repeated = result.sequence <= sequence
         tokens = None if is_repeated else await self._change_of(ended, writer, before)
         return with_members(ended, tokens=tokens, undo=parsed.way_back(done))

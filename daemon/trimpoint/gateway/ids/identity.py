@@ -92,7 +92,7 @@ class Identity:
         """
         if not self._registry.renamed:
             return b"\n".join(lines)
-        if method.endswith(("delta", "Delta")):
+        if method.endswith(("delta", "Delta")) and not self._registry.retried:
             return idmap.rewrite_thread_id_of_run(lines, self._registry.owner_of)
         return b"\n".join(self.notification_to_client(method, line) for line in lines)
 

@@ -145,14 +145,13 @@ def rewrite_thread_id_of_run(lines: list[bytes], lookup: Lookup) -> bytes:
     """Returns deltas joined by newlines, with their `threadId` replaced. They must be identical up
     to the end of that id.
     """
-    first, joined = lines[0], b"\n".join(lines)
+    first = lines[0]
     exchanged = rewrite_thread_id(first, lookup)
     if exchanged is first:
-        return joined
+        return b"\n".join(lines)
     after_id = first.find(b'"', first.find(_THREAD_ID) + len(_THREAD_ID))
-    head, new_head = first[:after_id], exchanged[: len(exchanged) - len(first) + after_id]
-    # A line contains no newline, so this head after a newline can only be the start of a line.
-    return (b"\n" + joined).replace(b"\n" + head, b"\n" + new_head)[1:]
+    new_head = exchanged[: len(exchanged) - len(first) + after_id]
+    return new_head + (b"\n" + new_head).join([line[after_id:] for line in lines])
 
 
 def rewrite_ids_in_line(line: bytes, lookup: Lookup) -> bytes:

@@ -50,6 +50,9 @@ GC_THRESHOLDS = (5_000, 5, 4_000)
 # While a thread weighs a long context, the event loop waits for it so long each time that it has
 # read or written something; Python's own 5 ms make 20 ms of each request.
 SWITCH_INTERVAL_S = 0.001
+# glibc gives freed memory back to the system, and asks for it anew for the next chunk that is read:
+# half of the processor time of a relay. It keeps twice the largest block that was ever freed.
+LARGEST_FREED_BYTES = 1024 * 1024
 
 _BUSY_HINT = (
     "Use the daemon that runs there (`trimpoint daemon status`), stop it (`trimpoint daemon "
@@ -134,10 +137,11 @@ def run_daemon(settings: Settings, body: Callable[[StopSignals], Awaitable[int]]
 
 def _prepare_process(descriptors: int) -> None:
     """Raises the limit of open file descriptors to `descriptors` where the system allows it, sets
-    the garbage collector's thresholds and how long a thread runs, and has stacks printed to the log
-    when a watchdog's SIGABRT ends a hanging event loop.
+    the garbage collector's thresholds, how much freed memory is kept and how long a thread runs,
+    and has stacks printed to the log when a watchdog's SIGABRT ends a hanging event loop.
     """
     gc.set_threshold(*GC_THRESHOLDS)
+    bytes(LARGEST_FREED_BYTES)
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     if sys.__stderr__ is not None:
         faulthandler.enable(sys.__stderr__)

@@ -160,8 +160,9 @@ def bare_replacement(
     )
     new_id = str(started["thread"]["id"])
     bare.request("thread/inject_items", threadId=new_id, items=items)
-    for method in ("thread/goal/get", "thread/queue/list"):
+    for method in ("thread/goal/get", "thread/attachment/list", "thread/queue/list"):
         _softly(bare, method, threadId=thread_id)
+    bare.request("thread/read", threadId=thread_id, includeTurns=False)
     bare.request("thread/archive", threadId=thread_id)
     return (time.perf_counter() - began) * 1000, new_id
 

@@ -3,18 +3,21 @@
 from threading import get_ident
 from typing import Any
 
+import msgspec
 import pytest
 from trimpoint.core.decide.decider import decide
+from trimpoint.core.evolve import discard_folds
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Policy
+from trimpoint.core.model.decision import DiscardPolicy, Policy
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing import deciding_ahead
 from trimpoint.threads.writing.writer import ThreadWriter
-from trimpoint_protocol.commands import TrimContext, UndoTrim
+from trimpoint_protocol.commands import DiscardContext, TrimContext, UndoTrim
 
 from tests.threads.stage import THREAD, Disk, Store, begin, turn
 
 TURNS = 100
+SAID = msgspec.json.encode({"type": "message", "role": "user", "content": [{"text": "hello"}]})
 
 
 async def cleared(registry: ThreadRegistry) -> ThreadWriter:
@@ -82,3 +85,29 @@ async def test_a_repeated_command_is_not_decided_again(decided_in: list[int]) ->
         decided_in.clear()
         assert (await writer.execute(command)).record.events == first.record.events
         assert decided_in == []
+
+
+async def test_what_a_discard_names_is_looked_for_in_a_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_in: list[int] = []
+    inner = discard_folds._entries_named
+
+    def counted(*arguments: Any) -> Any:
+        looked_in.append(get_ident())
+        return inner(*arguments)
+
+    monkeypatch.setattr(discard_folds, "_entries_named", counted)
+    policy = Policy(discard=DiscardPolicy(floor_tokens=0))
+    async with ThreadRegistry.running(Store(Disk()), policy) as registry:
+        writer = await begin(registry)
+        for number in range(TURNS):
+            begun, entry, ended = turn(f"T{number}")
+            items = ev.ContextItemsRecorded(f"T{number}", (SAID,), "rollout")
+            writer.record_facts(begun, entry, items, ended)
+        discard = DiscardContext(command_id="discard", thread_id=THREAD, target_tokens=100)
+        await writer.execute(discard)
+        [made] = writer.state.discards
+    assert len(made.entries) > TURNS // 2
+    assert looked_in
+    assert get_ident() not in looked_in

@@ -6,34 +6,20 @@ import msgspec
 import pytest
 from trimpoint.core.context.active_context import active_turn_messages, message_count, pruned_by
 from trimpoint.core.context.pins import carried_pins, pinned_turns
-from trimpoint.core.evolve.evolve import DROPPED_AT_ONCE, apply, replay
+from trimpoint.core.evolve.evolve import DROPPED_AT_ONCE, apply, prepared, replay
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.events import Record, TrimPointCreated
-from trimpoint.core.model.ledger import Turn, qualified_entry_id
+from trimpoint.core.model.ledger import qualified_entry_id
 from trimpoint.core.model.state import Checkpoint, ThreadState
 from trimpoint.core.views.trim_outcome import undo_command
 from trimpoint.core.views.view import TurnWindow, read_model
 
+from tests.core.counted import Counted
 from tests.core.given import THREAD, Conversation, started, trim
 from tests.core.pinning import pin
 
 LONG = DROPPED_AT_ONCE + 500
-
-
-class CountedTurns(list[Turn]):
-    """A ledger that counts the turns that are read."""
-
-    looked_at = 0
-
-    def __getitem__(self, index: Any) -> Any:
-        found = super().__getitem__(index)
-        self.looked_at += len(found) if isinstance(index, slice) else 1
-        return found
-
-    def __iter__(self) -> Any:
-        self.looked_at += len(self)
-        return super().__iter__()
 
 
 class CountedCheckpoints(list[Checkpoint]):
@@ -93,7 +79,7 @@ def test_a_trim_of_a_long_thread_writes_no_more_than_one_of_a_short_thread(
 def test_a_trim_of_a_long_thread_looks_at_the_turns_it_keeps_and_at_a_bounded_number_of_others(
     long_thread: Conversation,
 ) -> None:
-    turns = long_thread.state.turns = CountedTurns(long_thread.state.turns)
+    turns = long_thread.state.turns = Counted(long_thread.state.turns)
     cleared(long_thread, 3)
     # `when` encodes the state twice to prove that the decision left it alone.
     assert turns.looked_at <= DROPPED_AT_ONCE + 50
@@ -105,7 +91,7 @@ def test_the_answer_to_a_trim_looks_at_no_pruned_turn(long_thread: Conversation,
         pin(long_thread, 1)
     cleared(long_thread, 3)
     state = long_thread.state
-    state.turns = turns = CountedTurns(state.turns)
+    state.turns = turns = Counted(state.turns)
     state.turn_index = index = CountedIndex(state.turn_index)
     assert undo_command(state) == "/undo"
     assert len(pinned_turns(state)) == pins
@@ -194,6 +180,27 @@ def test_a_discard_names_the_entries_of_a_long_thread_as_of_a_short_one(
         for one, found in discard.entries.items()
     )
     assert set(discard.messages.values()) == {2}
+
+
+def test_a_discard_that_was_prepared_is_what_it_is_otherwise_and_looks_at_no_turn(
+    long_thread: Conversation,
+) -> None:
+    state = long_thread.state
+    named = tuple(entry.id for entry in state.entries)
+    turn_ids = tuple(turn.id for turn in state.turns)
+    event = ev.ContextMasked(
+        THREAD, "d", 0, named[::2], tuple((turn_id, (0,)) for turn_id in turn_ids), 2, "discard", 1,
+        named[1::2], tuple((turn_id, ((1, "h1.1"),)) for turn_id in turn_ids),
+    )  # fmt: skip
+    folds = prepared(state, (event,))
+    state.turns = turns = Counted(state.turns)
+    state.entries = entries = Counted(state.entries)
+    record = Record(1, 1, 0, (event,))
+    apply(state, record, folds)
+    assert (turns.looked_at, entries.looked_at) == (0, 0)
+    apply(state, record)
+    assert entries.looked_at >= len(entries)
+    assert state.discards[0] == state.discards[1]
 
 
 def test_a_window_of_a_snapshot_reads_the_checkpoints_of_its_turns_alone(

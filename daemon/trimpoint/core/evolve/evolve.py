@@ -4,14 +4,14 @@ Replay, live writes and recovery all use it, so they cannot disagree (docs/spec/
 not check events: rules were checked before the events were written.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, cast
 
 from trimpoint_protocol.commands import AutoMode
 
 from trimpoint.core.evolve.compaction_attempts import note_failure, note_trim
+from trimpoint.core.evolve.discard_folds import Removal, discard, keep_discard, made_of
 from trimpoint.core.evolve.queue_folds import (
     edit_prompt,
     hold_queue,
@@ -51,13 +51,14 @@ from trimpoint.core.evolve.usage_folds import (
     report_usage,
 )
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.ledger import Discard, Pin, TrimPoint, qualified_entry_id
+from trimpoint.core.model.ledger import Pin, TrimPoint
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import MAX_RECEIPTS, Generation, Operation, Receipt, ThreadState
 from trimpoint.core.model.usage import begin_era
 
 DROPPED_AT_ONCE = 512
 FORMER_NAMES = 8
+Folds = Mapping[type[ev.Event], Callable[[ThreadState, Any, int], None]]
 
 
 def replay(records: Iterable[ev.Record]) -> ThreadState:
@@ -68,11 +69,23 @@ def replay(records: Iterable[ev.Record]) -> ThreadState:
     return state
 
 
-def apply(state: ThreadState, record: ev.Record) -> None:
-    """Applies one record to `state`."""
+def prepared(state: ThreadState, events: Iterable[ev.AnyEvent]) -> Folds:
+    """Returns folds with which `apply` need not look through the whole thread for the events of a
+    decision about `state`.
+    """
+    return {
+        type(event): partial(keep_discard, made_of(state, event))
+        for event in events
+        if isinstance(event, Removal)  # a decision has one
+    }
+
+
+def apply(state: ThreadState, record: ev.Record, folds: Folds | None = None) -> None:
+    """Applies one record to `state`. `folds` are those `prepared` for this state, if there are."""
     at_ms = record.occurred_at_ms
+    folds = FOLDS if folds is None else {**FOLDS, **folds}
     for event in record.events:
-        FOLDS[type(event)](state, event, at_ms)
+        folds[type(event)](state, event, at_ms)
     if state.items_dropped_to < state.active_from_turn:
         _drop_pruned_items(state)
     state.sequence = record.sequence + len(record.events) - 1
@@ -232,64 +245,6 @@ def _summarize(state: ThreadState, event: ev.ContextSummarized, at_ms: int) -> N
             return
 
 
-def _discard(state: ThreadState, event: ev.ContextDiscarded | ev.ContextMasked, at_ms: int) -> None:
-    entries, messages = _entries_named(
-        state, [turn_id for turn_id, _ in event.items], event.entry_ids
-    )
-    masked_ids, masks = (
-        (event.masked_entry_ids, event.masks) if isinstance(event, ev.ContextMasked) else ((), ())
-    )
-    masked, _ = _entries_named(state, [turn_id for turn_id, _ in masks], masked_ids)
-    state.discards.append(
-        Discard(
-            id=event.trim_point_id,
-            created_at_ms=event.created_at_ms,
-            entry_ids=event.entry_ids,
-            positions=dict(event.items),
-            entries=entries,
-            messages=messages,
-            generation=event.generation,
-            trigger=event.trigger,
-            est_tokens=event.est_tokens,
-            turn_index=len(state.turns),
-            entry_index=len(state.entries),
-            masked_entry_ids=masked_ids,
-            masks={turn_id: dict(of_turn) for turn_id, of_turn in masks},
-            masked=masked,
-            used_tokens=event.used_tokens if isinstance(event, ev.ContextMasked) else 0,
-        )
-    )
-    state.redoable = 0
-
-
-def _entries_named(
-    state: ThreadState, turn_ids: Iterable[str], entry_ids: Sequence[str]
-) -> tuple[dict[str, tuple[str, ...]], dict[str, int]]:
-    """Returns the ids of those entries of the turns that `entry_ids` name, and the number of
-    messages among them, by turn.
-
-    A discard may name all of a long thread, or thousands of entries of one turn, so little is
-    called here for each entry.
-    """
-    ids: dict[str, list[str]] = {turn_id: [] for turn_id in turn_ids}
-    if not ids:
-        return {}, {}
-    messages = dict.fromkeys(ids, 0)
-    names = frozenset(entry_ids)
-    qualified = {name for name in entry_ids if "#" in name}
-    first = state.active_from_turn
-    are_active = ids.keys() <= set(map(attrgetter("id"), islice(state.turns, first, None)))
-    start = state.turns[first].first_entry_index if are_active else 0
-    for entry in islice(state.entries, start, None):
-        turn_id = entry.turn_id
-        if (
-            entry.id in names or (qualified and qualified_entry_id(turn_id, entry.id) in qualified)
-        ) and turn_id in ids:
-            ids[turn_id].append(entry.id)
-            messages[turn_id] += entry.is_message_of_model
-    return {turn_id: tuple(found) for turn_id, found in ids.items()}, messages
-
-
 def _pin(state: ThreadState, event: ev.ContextPinned, at_ms: int) -> None:
     place = len(state.turns) if event.turn_id is None else state.turn_index[event.turn_id]
     pin = Pin(event.pin_id, event.turn_id, event.note, at_ms, place)
@@ -331,7 +286,7 @@ def _confirm_name(state: ThreadState, event: ev.NameConfirmed, at_ms: int) -> No
 # A table instead of a match: replay looks a fold up some 300,000 times a second
 # (docs/spec/running.md), and a match of thirty cases is a chain of thirty tests.
 # `tests/core/test_projector.py` checks that the table has every event of `AnyEvent`.
-FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
+FOLDS: Folds = {
     ev.ThreadCreated: _create,
     ev.GenerationOpened: _open_generation,
     ev.ProviderThreadBound: _bind,
@@ -343,8 +298,8 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.OperationAdvanced: _advance,
     ev.TrimPointCreated: _trim,
     ev.ContextSummarized: _summarize,
-    ev.ContextDiscarded: _discard,
-    ev.ContextMasked: _discard,
+    ev.ContextDiscarded: discard,
+    ev.ContextMasked: discard,
     ev.TrimUndone: undo_trim,
     ev.TrimRedone: redo_trim,
     ev.ContextPinned: _pin,

@@ -10,8 +10,9 @@ from trimpoint_protocol import commands as wire
 from trimpoint.core.decide.autopilot import may_mask
 from trimpoint.core.decide.decider import AnyCommand, decide
 from trimpoint.core.decide.stretches import names_stretch
+from trimpoint.core.evolve.evolve import Folds, prepared
 from trimpoint.core.model import commands as internal
-from trimpoint.core.model.decision import Decision, Policy, Stamp
+from trimpoint.core.model.decision import Accepted, Decision, Policy, Stamp
 from trimpoint.core.model.state import ThreadState
 from trimpoint.threads.off_loop import off_loop
 
@@ -30,13 +31,20 @@ class Deciding(NamedTuple):
     policy: Policy
 
 
+class Decided(NamedTuple):
+    """A decision, the stamp in it, and the folds that were `prepared` for its events."""
+
+    stamp: Stamp
+    decision: Decision
+    folds: Folds | None = None
+
+
 class Ahead(NamedTuple):
-    """A decision about `state` as it was at `thread_sequence`, and the stamp in it."""
+    """What was decided about `state` as it was at `thread_sequence`."""
 
     state: ThreadState
     thread_sequence: int
-    stamp: Stamp
-    decision: Decision
+    decided: Decided
 
     def is_about(self, state: ThreadState) -> bool:
         """Returns whether the decision is still that about `state`."""
@@ -63,11 +71,12 @@ async def decided_ahead(
 
         def view(
             copy: ThreadState, stamp: Stamp = stamp, policy: Policy = policy
-        ) -> tuple[int, Decision]:
-            return copy.thread_sequence, decide(copy, command, stamp, policy)
+        ) -> tuple[int, Decided]:
+            decision = decide(copy, command, stamp, policy)
+            folds = prepared(copy, decision.events) if isinstance(decision, Accepted) else None
+            return copy.thread_sequence, Decided(stamp, decision, folds)
 
-        seen, decision = await off_loop(state, view)
-        ahead = Ahead(state, seen, stamp, decision)
+        ahead = Ahead(state, *await off_loop(state, view))
         if ahead.is_about(present()):
             return ahead
     return None
@@ -75,9 +84,9 @@ async def decided_ahead(
 
 def decided(
     ahead: Ahead | None, state: ThreadState, command: AnyCommand, deps: Deciding
-) -> tuple[Stamp, Decision]:
+) -> Decided:
     """Returns the decision about the command: that made ahead if it is still about `state`."""
     if ahead is not None and ahead.is_about(state):
-        return ahead.stamp, ahead.decision
+        return ahead.decided
     stamp = deps.stamp()
-    return stamp, decide(state, command, stamp, deps.policy)
+    return Decided(stamp, decide(state, command, stamp, deps.policy))

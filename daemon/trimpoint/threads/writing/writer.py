@@ -17,7 +17,7 @@ import structlog
 from trimpoint_protocol import commands as wire
 
 from trimpoint.core.decide.decider import AnyCommand
-from trimpoint.core.evolve.evolve import apply
+from trimpoint.core.evolve.evolve import Folds, apply
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Rejected, Stamp
@@ -262,15 +262,15 @@ class ThreadWriter:
     ) -> ev.Record | Rejected:
         if self.read_only is not None:
             raise journal_read_only(self.read_only)
-        stamp, decision = decided(ahead, self.state, command, self._deps.deciding)
+        stamp, decision, folds = decided(ahead, self.state, command, self._deps.deciding)
         if isinstance(decision, Rejected):
             if command_id is not None and self.state.exists:
                 note = Accepted((ev.CommandRejected(decision.reason, decision.message),))
-                self._append(self._record(note, stamp, command_id, fingerprint), None)
+                self._append(self._record(note, stamp, command_id, fingerprint), None, folds)
             return decision
         record = self._record(decision, stamp, command_id, fingerprint)
         if record.events or command_id is not None:
-            self._append(record, as_fact(command))
+            self._append(record, as_fact(command), folds)
         return record
 
     def _record(
@@ -292,13 +292,13 @@ class ThreadWriter:
             asked_by=ASKED_BY.get() if command_id is not None else "",
         )
 
-    def _append(self, record: ev.Record, fact: ExternalFact | None) -> None:
+    def _append(self, record: ev.Record, fact: ExternalFact | None, folds: Folds | None) -> None:
         """Applies the record to the state, then appends it to the journal. This order ensures that
         a record which cannot be applied, and would make the thread unreadable, is never written.
         """
         self._stale = True  # until the state and the journal both have the record
         self._deps.dirty(self)
-        apply(self.state, record)
+        apply(self.state, record, folds)
         payload = encode_record(record)
         try:
             self._journal.append(payload)

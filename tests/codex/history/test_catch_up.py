@@ -11,6 +11,7 @@ from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.core.model import events as ev
 from trimpoint.operations.history.resync import Missed, catch_up
 
+from tests.core.counted import Counted
 from tests.core.given import Conversation
 
 ABANDONED = "The daemon was restarted."
@@ -99,6 +100,16 @@ async def test_a_turn_that_is_not_in_the_ledger_is_added_at_its_end() -> None:
         ("turn-2", "answered"),
     ]
     assert [turn.status for turn in thread.state.turns] == ["completed", "completed"]
+
+
+async def test_turns_before_those_that_codex_lists_are_not_looked_at() -> None:
+    thread = _thread()
+    for number in range(100):
+        _whole_turn(thread, f"turn-{number}")
+    thread.state.turns = turns = Counted(thread.state.turns)
+    link = ListingLink(_listed("turn-100", "asked"), _listed("turn-99", "known"))
+    assert (await _caught_up(thread, link))[-1] == ("turn-100", "asked")
+    assert turns.looked_at < 20
 
 
 async def test_a_turn_that_broke_off_is_completed_with_its_missed_items() -> None:

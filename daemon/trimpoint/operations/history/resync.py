@@ -237,13 +237,13 @@ def _behind_a_gap(state: ThreadState, listed: list[ListedTurn], *, is_whole: boo
     return sum(first_gone < newest and (one is None or one > first_gone) for one in places)
 
 
-def _first_here(state: ThreadState) -> int:
+def _first_here(state: ThreadState, least: int = 0) -> int:
     """Returns the position of the first turn that ran in the present provider thread, which no
-    inherited turn did.
+    inherited turn did; at least `least`.
     """
     number, elsewhere = state.generation.number, set(state.generation.turn_ids)
     at = len(state.turns)
-    while at and state.turns[at - 1].generation == number:
+    while at > least and state.turns[at - 1].generation == number:
         if state.turns[at - 1].id in elsewhere:
             break
         at -= 1
@@ -264,7 +264,7 @@ def _taken_back(
     Only completed turns count, because an interrupted one may never have been stored.
     """
     met = _known(state, meeting) if meeting is not None else None
-    first = max(_first_here(state), 0 if met is None else met + 1)
+    first = _first_here(state, 0 if met is None else met + 1)
     there = {_known(state, turn) for turn in missed}
     gone = (state.turns[at] for at in range(first, len(state.turns)) if at not in there)
     return next((turn.id for turn in gone if turn.status == "completed"), None)

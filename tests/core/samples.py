@@ -94,7 +94,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.TurnRequestEnded("request", "turn-1", "overloaded"),
     ev.TurnStarted("turn-1", 1),
     ev.EntryRecorded(
-        "turn-1", "entry-1", "activity", "commandExecution", "ls", b'{"command":"ls"}', "rest"
+        "turn-1", "entry-1", "activity", "commandExecution", "ls", b'{"command":"ls"}', "rest", "m1"
     ),
     ev.ContextItemsRecorded("turn-1", (_ITEM, b"{}"), "rollout"),
     ev.ItemsInjected((_ITEM, b"{}")),

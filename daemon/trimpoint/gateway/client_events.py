@@ -17,7 +17,6 @@ from trimpoint.gateway.session.live_items import LiveItems
 from trimpoint.gateway.session.played_turns import PlayedTurns
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.gateway.session.startup_notifications import StartupNotifications
-from trimpoint.gateway.session.steered_prompts import SteeredPrompts
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.sequencer import now_ms
 
@@ -43,7 +42,6 @@ class CodexEvents:
         server_requests: PendingServerRequests,
         startup: StartupNotifications,
         played: PlayedTurns,
-        steered: SteeredPrompts,
     ) -> None:
         self._clients = clients
         self._identity = identity
@@ -51,7 +49,6 @@ class CodexEvents:
         self._server_requests = server_requests
         self._startup = startup
         self._played = played
-        self.steered = steered
         self.live = LiveItems(identity)
         self._interceptors: list[Interceptor] = []
 
@@ -77,7 +74,6 @@ class CodexEvents:
                 self._server_requests.resolved_by_provider(bytes(request_id), about)
         elif thread_id is not None:
             self.live.note(thread_id, message)
-            self.steered.note(thread_id, message)
             self._clients.broadcast(
                 thread_id, method, lambda: self._identity.notification_to_client(method, line)
             )

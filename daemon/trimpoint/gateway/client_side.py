@@ -13,7 +13,6 @@ from trimpoint.gateway.session.own_questions import OwnQuestions
 from trimpoint.gateway.session.played_turns import PlayedTurns
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.gateway.session.startup_notifications import StartupNotifications
-from trimpoint.gateway.session.steered_prompts import SteeredPrompts
 from trimpoint.threads.registry import ThreadRegistry
 
 
@@ -51,8 +50,7 @@ def build_client_side(
     )
     startup = StartupNotifications()
     played = PlayedTurns(CompactionTurns())
-    steered = SteeredPrompts(registry)
-    codex_events = CodexEvents(clients, identity, handles, requests, startup, played, steered)
+    codex_events = CodexEvents(clients, identity, handles, requests, startup, played)
     return ClientSide(
         clients,
         identity,

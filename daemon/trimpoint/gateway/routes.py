@@ -108,9 +108,7 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
     requests = ThreadRequests(method_deps)
     subscriptions = Subscriptions(side.clients, side.server_requests)
     reads = ThreadReads(method_deps, requests)
-    turns = TurnMethods(
-        method_deps, requests, reads, subscriptions, starts, side.codex_events.steered
-    )
+    turns = TurnMethods(method_deps, requests, reads, subscriptions, starts)
     methods = ThreadMethods(
         method_deps, requests, reads, subscriptions, agent_tools=daemon.agent_tools
     )

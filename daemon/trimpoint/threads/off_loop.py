@@ -151,6 +151,7 @@ def _copy(state: ThreadState, turns: list[Turn]) -> ThreadState:
         entry_index={},
         checkpoint_places={},
         receipts={},
+        prompts_read={},
         generations=[structs.replace(generation) for generation in state.generations],
         turn_aliases=dict(state.turn_aliases),
         trim_points=list(state.trim_points),

@@ -220,10 +220,3 @@ def test_a_trim_keeps_the_queue() -> None:
     thread.do(trim(1))
     thread.settle()
     assert names(thread.state) == ["one"]
-
-
-def test_a_prompt_that_the_agent_has_read_changes_nothing() -> None:
-    thread = started()
-    prompt = client(wire.QueuePrompt, input=[{"type": "text", "text": "read"}])
-    assert isinstance(prompt, wire.QueuePrompt)
-    assert thread.do(internal.PromptTaken(prompt)).events == ()

@@ -1,93 +1,197 @@
-"""A prompt that was added to a running turn, and is sent again because its client was killed before
-it knew, is taken once.
+"""A prompt that was sent into a running turn, and is sent again because its client was killed or cut
+off before it knew, is taken once: by the turn if the agent reads it there, else from the queue.
 """
+
+import os
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
 import pytest
+from anyio.abc import Process
 from trimpoint.cli.connection.client import Client, RemoteError
-from trimpoint.testkit import held, say
+from trimpoint.testkit import Reply, held, say
 
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
+from tests.e2e.daemon_process import daemon_process, kill
 
-pytestmark = pytest.mark.codex
+pytestmark = [pytest.mark.codex, pytest.mark.own_daemon]
 
 NAME = "01900000-0000-7000-8000-0000000000aa"
-PROMPT = [{"type": "text", "text": "And the second thing."}]
+WORDS = "And the second thing."
+PROMPT = [{"type": "text", "text": WORDS}]
 
 
-async def sends_again(client: Client, thread_id: str) -> None:
-    """Queues the prompt, as a chat does that finds it in its line at its next start."""
-    command = {
-        "type": "thread.queue.add",
-        "commandId": NAME,
-        "threadId": thread_id,
-        "input": PROMPT,
-        "clientUserMessageId": NAME,
-    }
-    await client.request("orchestration/dispatch", command=command)
+class Steered:
+    """A thread whose turn runs until `may_go_on` is set, and was given a prompt meanwhile."""
+
+    def __init__(self, harness: Harness, client: Client, may_go_on: anyio.Event) -> None:
+        self.harness, self.client, self.may_go_on = harness, client, may_go_on
+        self.thread_id = self.turn_id = ""
+
+    async def begin(self) -> None:
+        started = await self.client.request("thread/start", cwd=str(self.harness.worktree))
+        self.thread_id = started["thread"]["id"]
+        turn = await self.prompts("One.")
+        self.turn_id = turn["turn"]["id"]
+        await self.harness.model.wait_for_request()
+        await self.steers()
+
+    async def prompts(self, words: str) -> Any:
+        parts = [{"type": "text", "text": words}]
+        return await self.client.request("turn/start", threadId=self.thread_id, input=parts)
+
+    async def steers(self, turn_id: str | None = None) -> Any:
+        return await self.client.request(
+            "turn/steer",
+            threadId=self.thread_id,
+            expectedTurnId=turn_id or self.turn_id,
+            input=PROMPT,
+            clientUserMessageId=NAME,
+        )
+
+    async def sends_again(self, client: Client | None = None) -> None:
+        """Queues the prompt, as a client does that finds it in its line at its next start."""
+        await self.dispatch(client or self.client, "add", input=PROMPT, clientUserMessageId=NAME)
+
+    async def dispatch(self, client: Client, kind: str, **members: Any) -> None:
+        name = NAME if kind == "add" else kind
+        command = {"type": f"thread.queue.{kind}", "commandId": name, "threadId": self.thread_id}
+        await client.request("orchestration/dispatch", command={**command, **members})
+
+    async def until_ended(self, *, others: int = 0) -> None:
+        """Waits until the turn has ended, and this many others."""
+        for _ in range(1 + others):
+            await self.client.received("turn/completed")
+
+    async def queued(self, client: Client | None = None) -> list[Any]:
+        asked = client or self.client
+        shown = await asked.request("orchestration/snapshot", threadId=self.thread_id)
+        return list(shown["thread"]["queue"])
+
+    async def taken(self, client: Client | None = None) -> int:
+        """Returns how often the model was sent the prompt, once the queue is empty and one more
+        prompt was answered.
+        """
+        self.client = client or self.client
+        await self.client.request("thread/resume", threadId=self.thread_id)
+        await self.prompts("The last.")
+        last = await self.harness.model.wait_for_request(
+            lambda request: request.mentions("The last.")
+        )
+        assert await self.queued() == []
+        return str(last.input).count(WORDS)
 
 
-async def until_another_ended(client: Client, turn_id: str) -> None:
-    await client.expect(
-        lambda one: one.get("method") == "turn/completed" and one["params"]["turn"]["id"] != turn_id
-    )
-
-
-def count(harness: Harness) -> int:
-    return str(harness.model.turn_requests()[-1].input).count("And the second thing.")
+@asynccontextmanager
+async def steered(harness: Harness, *more: Reply) -> AsyncGenerator[tuple[Steered, Process]]:
+    """Yields a steered thread, and the process of its daemon."""
+    may_go_on = anyio.Event()
+    harness.script.then(held(say("first"), may_go_on), *more)
+    with anyio.fail_after(3 * STEP_S):
+        async with daemon_process(harness) as daemon, harness.client() as client:
+            thread = Steered(harness, client, may_go_on)
+            await thread.begin()
+            yield thread, daemon
 
 
 async def test_what_the_agent_has_read_is_not_taken_again(harness: Harness) -> None:
-    go_on = anyio.Event()
-    harness.script.then(held(say("first"), go_on), say("second"), say("third"))
-    async with harness.daemon(), harness.client() as client, harness.client("late") as late:
-        with anyio.fail_after(STEP_S):
-            started = await client.request("thread/start", cwd=str(harness.worktree))
-            thread_id = started["thread"]["id"]
-            turn = await client.request(
-                "turn/start", threadId=thread_id, input=[{"type": "text", "text": "One."}]
-            )
-            await harness.model.wait_for_request()
-            await client.request(
-                "turn/steer",
-                threadId=thread_id,
-                expectedTurnId=turn["turn"]["id"],
-                input=PROMPT,
-                clientUserMessageId=NAME,
-            )
-            go_on.set()
-            await client.received("turn/completed")
-            await sends_again(late, thread_id)
-            shown = await late.request("orchestration/snapshot", threadId=thread_id)
-            await client.request(
-                "turn/start", threadId=thread_id, input=[{"type": "text", "text": "Three."}]
-            )
-            await until_another_ended(client, turn["turn"]["id"])
-    assert shown["thread"]["queue"] == []
-    assert len(harness.model.turn_requests()) == 3
-    assert count(harness) == 1
+    async with steered(harness) as (thread, _), harness.client("late") as late:
+        thread.may_go_on.set()
+        await thread.until_ended()
+        await thread.sends_again(late)
+        assert await thread.taken() == 1
 
 
-async def test_what_the_agent_has_not_read_is_taken_when_it_is_sent_again(harness: Harness) -> None:
-    go_on = anyio.Event()
-    harness.script.then(held(say("first"), go_on), say("second"))
-    async with harness.daemon(), harness.client() as client:
-        with anyio.fail_after(STEP_S):
-            started = await client.request("thread/start", cwd=str(harness.worktree))
-            thread_id = started["thread"]["id"]
-            turn = await client.request(
-                "turn/start", threadId=thread_id, input=[{"type": "text", "text": "One."}]
-            )
-            turn_id = turn["turn"]["id"]
-            await harness.model.wait_for_request()
-            steer = {"threadId": thread_id, "input": PROMPT, "clientUserMessageId": NAME}
-            with pytest.raises(RemoteError):
-                await client.request("turn/steer", expectedTurnId="another", **steer)
-            await client.request("turn/steer", expectedTurnId=turn_id, **steer)
-            await client.request("turn/interrupt", threadId=thread_id, turnId=turn_id)
-            await client.received("turn/completed")
-            go_on.set()
-            await sends_again(client, thread_id)
-            await until_another_ended(client, turn_id)
-    assert count(harness) == 1
+async def test_what_is_sent_again_before_the_agent_reads_it_is_taken_by_the_turn(
+    harness: Harness,
+) -> None:
+    async with steered(harness) as (thread, _), harness.client("late") as late:
+        await thread.sends_again(late)
+        await thread.sends_again(late)
+        assert len(await thread.queued()) == 1, "nothing is lost if the turn is interrupted now"
+        thread.may_go_on.set()
+        await thread.until_ended()
+        assert await thread.queued() == []
+        assert await thread.taken() == 1
+
+
+async def test_what_is_steered_again_is_in_the_turn_once(harness: Harness) -> None:
+    async with steered(harness) as (thread, _):
+        assert await thread.steers() == {"turnId": thread.turn_id}
+        with pytest.raises(RemoteError):
+            await thread.steers("another")
+        thread.may_go_on.set()
+        await thread.until_ended()
+        assert await thread.taken() == 1
+
+
+@pytest.mark.each_case("before and after the interruption are two ways through the daemon")
+@pytest.mark.parametrize("is_sent_again_before", [True, False])
+async def test_what_an_interrupted_turn_has_not_read_is_taken_from_the_queue(
+    harness: Harness, is_sent_again_before: bool
+) -> None:
+    async with steered(harness) as (thread, _):
+        if is_sent_again_before:
+            await thread.sends_again()
+        interrupted = {"threadId": thread.thread_id, "turnId": thread.turn_id}
+        await thread.client.request("turn/interrupt", **interrupted)
+        await thread.until_ended()
+        thread.may_go_on.set()
+        if is_sent_again_before:
+            assert len(await thread.queued()) == 1, "held: a person has interrupted"
+            await thread.dispatch(thread.client, "start")
+        else:
+            await thread.sends_again()
+        await thread.until_ended()
+        assert await thread.taken() == 1
+
+
+@pytest.mark.parametrize("is_sent_again_before", [True, False])
+@pytest.mark.parametrize("is_read", [True, False])
+async def test_a_prompt_is_taken_once_whenever_codex_is_killed(
+    harness: Harness, is_sent_again_before: bool, is_read: bool
+) -> None:
+    never = anyio.Event()
+    async with steered(harness, held(say("second"), never)) as (thread, _):
+        if is_sent_again_before:
+            await thread.sends_again()
+        if is_read:
+            thread.may_go_on.set()
+            await harness.model.wait_for_request(lambda request: request.mentions(WORDS))
+        os.kill(harness.child_pid(), signal.SIGKILL)
+        await thread.until_ended()
+        never.set()
+        thread.may_go_on.set()
+        if not is_sent_again_before:
+            await thread.sends_again()
+        if not is_read:
+            await harness.model.wait_for_request(lambda request: request.mentions(WORDS))
+        assert await thread.taken() == 1
+
+
+@pytest.mark.each_case("each is another instant at which the daemon dies")
+@pytest.mark.parametrize("is_sent_again_before", [True, False])
+@pytest.mark.parametrize("is_read", [True, False])
+async def test_a_prompt_is_taken_once_whenever_the_daemon_is_killed(
+    harness: Harness, is_sent_again_before: bool, is_read: bool
+) -> None:
+    never = anyio.Event()
+    async with steered(harness, held(say("second"), never)) as (thread, daemon):
+        if is_sent_again_before:
+            await thread.sends_again()
+        if is_read:
+            thread.may_go_on.set()
+            await harness.model.wait_for_request(lambda request: request.mentions(WORDS))
+        await kill(daemon)
+        never.set()
+        thread.may_go_on.set()
+        async with harness.daemon(), harness.client() as client:
+            if not is_sent_again_before:
+                await thread.sends_again(client)
+            if not is_read:
+                await harness.model.wait_for_request(lambda request: request.mentions(WORDS))
+            assert await thread.taken(client) == 1

@@ -5,7 +5,7 @@
  */
 
 /** @typedef {"prompt" | "steer" | "command"} Mode */
-/** @typedef {{id: string, mode: Mode, text: string, images: string[]}} Outgoing */
+/** @typedef {{id: string, mode: Mode, text: string, images: string[], turn?: string | null}} Outgoing `turn`: the one it is for */
 /** @typedef {{text: string, images: string[], sending: Outgoing[]}} Draft */
 
 /** @type {Draft} */
@@ -24,10 +24,11 @@ export function unsent(draft) {
  * @param {Draft} draft
  * @param {string} id
  * @param {Mode} mode
+ * @param {string | null} [turn]
  * @returns {Draft}
  */
-export function submitted(draft, id, mode) {
-    const outgoing = { id, mode, text: unsent(draft), images: draft.images };
+export function submitted(draft, id, mode, turn = null) {
+    const outgoing = { id, mode, text: unsent(draft), images: draft.images, turn };
     return { ...draft, images: [], sending: [...draft.sending, outgoing] };
 }
 

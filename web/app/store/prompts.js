@@ -11,11 +11,11 @@
  */
 import { Disconnected } from "../link/peer.js";
 import { acknowledged, EMPTY, putBack, submitted, unsent } from "../model/draft.js";
+import { runningTurn } from "../model/state.js";
 import { signal } from "../vendor.js";
 import { keep, keepImages, names, read, readImages } from "./kept.js";
 
 const KEEP_AFTER_MS = 300; // a long text takes a while to be kept, and a person types fast
-const MAYBE_READ = "The connection was lost; the agent may have read this or not.";
 
 /**
  * @typedef {object} Teller
@@ -106,7 +106,8 @@ export class Prompts {
         if (!unsent(draft) && draft.images.length === 0) {
             return;
         }
-        this.change(thread.id, (now) => submitted(now, crypto.randomUUID(), mode));
+        const turn = mode === "steer" && thread.state ? runningTurn(thread.state)?.id : null;
+        this.change(thread.id, (now) => submitted(now, crypto.randomUUID(), mode, turn));
         this._send(thread.id);
     }
 
@@ -175,7 +176,6 @@ export class Prompts {
      * @param {Outgoing} sent
      */
     async _sendOne(threadId, sent) {
-        const isConnected = this._session.isConnected;
         try {
             if (sent.mode === "command") {
                 await this._command(threadId, sent);
@@ -184,12 +184,11 @@ export class Prompts {
             await this._prompt(threadId, sent);
             this.change(threadId, (draft) => acknowledged(draft, sent));
         } catch (error) {
-            const isLost = error instanceof Disconnected;
-            if (isLost && (sent.mode !== "steer" || !isConnected)) {
-                throw error; // it is sent again, if it went out under its id
+            if (error instanceof Disconnected) {
+                throw error; // it is sent again under its id
             }
             this.change(threadId, (draft) => putBack(draft, sent));
-            this._teller.onRefused(threadId, isLost ? new Error(MAYBE_READ) : error);
+            this._teller.onRefused(threadId, error);
         }
     }
 
@@ -197,15 +196,30 @@ export class Prompts {
      * @param {string} threadId
      * @param {Outgoing} sent
      */
-    async _prompt(threadId, { id, mode, text, images }) {
+    async _prompt(threadId, { id, turn, text, images }) {
         const parts = text ? [{ type: "text", text, text_elements: [] }] : [];
         const input = [...images.map((url) => ({ type: "image", url })), ...parts];
-        if (mode === "steer") {
-            await this._session.request("turn/start", { threadId, input, clientUserMessageId: id });
+        if (turn && (await this._steer({ threadId, expectedTurnId: turn, input, clientUserMessageId: id }))) {
             return;
         }
         const command = { type: "thread.queue.add", commandId: id, threadId, input, clientUserMessageId: id };
         await this._session.request("orchestration/dispatch", { command });
+    }
+
+    /**
+     * Adds a prompt to the turn that runs; returns false if the turn takes none, or has ended.
+     * @param {object} prompt
+     */
+    async _steer(prompt) {
+        try {
+            await this._session.request("turn/steer", prompt);
+            return true;
+        } catch (error) {
+            if (error instanceof Disconnected) {
+                throw error;
+            }
+            return false;
+        }
     }
 
     /**

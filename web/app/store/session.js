@@ -72,11 +72,6 @@ export class Session {
         }
     }
 
-    /** Returns whether what is asked now goes out. */
-    get isConnected() {
-        return this._peer !== null;
-    }
-
     /** Waits until there is a connection. */
     _opened() {
         return new Promise((resolve) => {

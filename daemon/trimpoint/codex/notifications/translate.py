@@ -210,9 +210,9 @@ def entry_of(turn_id: str, item: dict[str, Any], raw_item: bytes) -> ev.EntryRec
     item_id = str(item.get("id", ""))
     if kind == "userMessage":
         text = "\n".join(_input_text(as_dict(part)) for part in as_list(item.get("content")))
-        return ev.EntryRecorded(
-            turn_id, item_id, "message", "user", text, b"" if _is_plain(item) else raw_item
-        )
+        client_id, detail = item.get("clientId"), b"" if _is_plain(item) else raw_item
+        name = client_id if isinstance(client_id, str) else ""
+        return ev.EntryRecorded(turn_id, item_id, "message", "user", text, detail, client_id=name)
     if kind == "agentMessage":
         return ev.EntryRecorded(turn_id, item_id, "message", "assistant", str(item.get("text", "")))
     return ev.EntryRecorded(

@@ -21,6 +21,7 @@ from trimpoint.core.decide.queueing import (
     edit_prompt,
     held_by,
     queue_prompt,
+    read_in,
     release_queue,
     reorder_queue,
     withdraw_prompt,
@@ -118,7 +119,7 @@ def _decide_internal(
             return _create(state, command, stamp)
         case internal.RecordFacts():
             facts = new_facts(state, command.events)
-            return Accepted((*facts, *held_by(state, facts)))
+            return Accepted((*facts, *read_in(state, facts), *held_by(state, facts)))
         case internal.AdvanceOperation():
             return _advance(state, command)
         case internal.CompleteCompaction():
@@ -141,8 +142,6 @@ def _decide_internal(
             return complete_revert(state, command)
         case internal.AbandonOpenWork():
             return Accepted(_abandon(state, command.reason))
-        case internal.PromptTaken():
-            return Accepted(())
         case internal.DeleteThread():
             return when_idle(state, DELETE) or _delete(stamp)
         case _:

@@ -26,7 +26,11 @@ MAX_TEXT_CHARS = 1_048_576
 
 
 def queue_prompt(state: ThreadState, command: wire.QueuePrompt, stamp: Stamp) -> Decision:
-    """Adds a prompt at the end of the queue."""
+    """Adds a prompt at the end of the queue, unless the agent has read it: a client that sent it
+    into a running turn may send it again under the same id.
+    """
+    if is_read(state, command):
+        return Accepted(())
     if state.archived:
         problem = "The thread is archived and takes no prompts."
         return Rejected(Reason.THREAD_ARCHIVED, problem, hints=brought_back(state))
@@ -88,6 +92,29 @@ def next_prompt(state: ThreadState) -> QueuedPrompt | None:
     if not state.queue or state.hold is not None or state.archived or holds_prompts(state):
         return None
     return state.queue[0]
+
+
+def is_read(state: ThreadState, command: wire.QueuePrompt) -> bool:
+    """Returns whether the agent has read the prompt, which came to it in another way. A client says
+    that it gives each prompt an id of its own by giving the command the same one.
+    """
+    name = command.client_user_message_id
+    return name == command.command_id and name in state.prompts_read
+
+
+def read_in(state: ThreadState, facts: Sequence[ev.AnyEvent]) -> tuple[ev.AnyEvent, ...]:
+    """Returns the events that take those prompts out of the queue which the agent has read in
+    another way: they were sent into the running turn too.
+    """
+    said = [one for one in facts if isinstance(one, ev.EntryRecorded) and one.client_id]
+    return tuple(
+        ev.PromptSent(prompt.id, one.turn_id)
+        for one in said
+        for prompt in state.queue
+        if prompt.client_user_message_id == one.client_id
+        and prompt.id not in state.turn_requests
+        and all(text in one.text for text in texts_of(prompt.parts))
+    )
 
 
 def is_recorded(state: ThreadState, prompt: QueuedPrompt) -> str | None:

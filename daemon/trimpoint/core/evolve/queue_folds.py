@@ -4,7 +4,7 @@ import msgspec
 
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.queue import Hold, QueuedPrompt
-from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.state import MAX_RECEIPTS, ThreadState
 
 MAX_KEPT_INPUT_BYTES = 4_096
 """A stored answer has no longer prompt: images are large, and a thread keeps many answers."""
@@ -43,6 +43,16 @@ def hold_queue(state: ThreadState, event: ev.QueueHeld, at_ms: int) -> None:
 
 def release_queue(state: ThreadState, event: ev.QueueReleased, at_ms: int) -> None:
     state.hold = None
+
+
+def note_read(state: ThreadState, client_id: str, turn_id: str) -> None:
+    """Records that the agent has read the prompt to which a client gave this id, and drops the
+    oldest if there are more than `MAX_RECEIPTS`.
+    """
+    state.prompts_read.pop(client_id, None)
+    state.prompts_read[client_id] = turn_id
+    if len(state.prompts_read) > MAX_RECEIPTS:
+        del state.prompts_read[next(iter(state.prompts_read))]
 
 
 def without_long_input(event: ev.AnyEvent) -> ev.AnyEvent:

@@ -6,7 +6,7 @@ from operator import attrgetter
 
 from trimpoint.core.context.provider_compactions import ASKED_FOR, is_own_compaction
 from trimpoint.core.evolve.compaction_attempts import note_turn_end
-from trimpoint.core.evolve.queue_folds import note_sending
+from trimpoint.core.evolve.queue_folds import note_read, note_sending
 from trimpoint.core.evolve.usage_folds import (
     note_overflow,
     weigh_injected,
@@ -60,6 +60,8 @@ def record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> Non
         event.extent == ev.PART,
     )
     index = state.turn_index[event.turn_id]
+    if event.client_id:
+        note_read(state, event.client_id, event.turn_id)
     if entry.is_message_of_model:
         state.turns[index].message_count += 1
         state.message_count += 1

@@ -5,7 +5,6 @@ client can send them.
 """
 
 import msgspec
-from trimpoint_protocol.commands import QueuePrompt
 
 from trimpoint.core.model.events import AnyEvent
 from trimpoint.core.model.operations import Phase
@@ -159,14 +158,6 @@ class AbandonOpenWork(msgspec.Struct, frozen=True):
     reason: str
 
 
-class PromptTaken(msgspec.Struct, frozen=True):
-    """Records that the agent has read a prompt which came to it in another way than `prompt` says:
-    the same command later gets the answer that it is done.
-    """
-
-    prompt: QueuePrompt
-
-
 class DeleteThread(msgspec.Struct, frozen=True):
     """Starts an operation that deletes what Codex has of the thread, then archives the thread."""
 
@@ -183,6 +174,5 @@ InternalCommand = (
     | RollBackTurns
     | CompleteRevert
     | AbandonOpenWork
-    | PromptTaken
     | DeleteThread
 )

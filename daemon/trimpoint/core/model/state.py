@@ -272,6 +272,7 @@ class ThreadState(msgspec.Struct):
     usage: UsageTotals = msgspec.field(default_factory=UsageTotals)
     auto_attempts: list[CompactionAttempt] = []
     receipts: dict[str, Receipt] = {}
+    prompts_read: dict[str, str] = {}
     active_messages: int = 0
     message_count: int = 0
     compacted_in: list[str] = []

@@ -248,14 +248,13 @@ class ThreadWriter:
     def _submit(self, command: AnyCommand, ahead: Ahead | None) -> ev.Record | Rejected:
         if not self._is_consistent:
             raise JournalRefuses(str(self._journal.failure or UNWRITTEN))
-        asked = command.prompt if isinstance(command, internal.PromptTaken) else command
-        if not isinstance(asked, wire.ClientCommand):
+        if not isinstance(command, wire.ClientCommand):
             return self._decide(command, None, b"", ahead)
-        fingerprint = fingerprint_of(asked)
-        receipt = self.state.receipts.get(asked.command_id)
+        fingerprint = fingerprint_of(command)
+        receipt = self.state.receipts.get(command.command_id)
         if receipt is not None:
-            return stored_answer(asked.command_id, receipt, fingerprint)
-        return self._decide(command, asked.command_id, fingerprint, ahead)
+            return stored_answer(command.command_id, receipt, fingerprint)
+        return self._decide(command, command.command_id, fingerprint, ahead)
 
     def _decide(
         self, command: AnyCommand, command_id: str | None, fingerprint: bytes, ahead: Ahead | None

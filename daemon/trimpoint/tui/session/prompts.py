@@ -1,6 +1,6 @@
 """Sends prompts: into the running turn, or into the thread's queue, which the daemon keeps.
 
-Always true: a prompt is in `ChatState.outgoing` until the daemon has acknowledged it. It is queued
+Always true: a prompt is in `ChatState.outgoing` until the daemon has acknowledged it. It is sent
 under one id, so it may be sent again after a lost connection, and is taken once.
 """
 
@@ -21,7 +21,6 @@ from trimpoint.tui.session.inquiries import Access
 NOT_CONNECTED = Notice(
     Tone.PROBLEM, "The daemon is not there; nothing was sent.", "Ctrl+S starts one."
 )
-_UNKNOWN = "The connection was lost; the agent may have read this or not."
 
 
 class Connection(Access, Protocol):
@@ -96,13 +95,9 @@ class Prompts:
     async def _accepted(self, sent_id: str, *, is_later: bool) -> bool:
         client = await self._connection.reconnected()
         sent, turn_id = self._state.sent(sent_id), self._state.turn_id
-        if not is_later and turn_id is not None and sent.thread_id == self._state.thread_id:
-            try:
-                if await self._steer(client, sent, turn_id):
-                    return True
-            except ClientError:
-                self._state.notify(Tone.PROBLEM, _UNKNOWN)
-                return False
+        is_for_turn = not is_later and sent.thread_id == self._state.thread_id
+        if is_for_turn and turn_id is not None and await self._steer(client, sent, turn_id):
+            return True
         while True:
             try:
                 return await self._queue(client, sent_id)
@@ -112,7 +107,9 @@ class Prompts:
                 client = await self._connection.reconnected()
 
     async def _steer(self, client: Client, sent: Outgoing, turn_id: str) -> bool:
-        """Adds a prompt to the turn; returns False if the turn takes none, or has ended."""
+        """Adds a prompt to the turn; returns False if the turn takes none, or has ended, or if the
+        connection was lost: the turn may have it then, and the queue takes it once, under its id.
+        """
         state = self._state
         state.steered[sent.id] = sent.text
         params = {
@@ -121,14 +118,11 @@ class Prompts:
         }  # fmt: skip
         try:
             await client.request("turn/steer", params)
-        except RemoteError:
+        except ClientError:
             state.steered.pop(sent.id, None)
             if sent.text in state.returned:  # the turn has ended meanwhile
                 state.returned.remove(sent.text)
             return False
-        except ClientError:
-            state.steered.pop(sent.id, None)
-            raise
         return True
 
     async def _queue(self, client: Client, sent_id: str) -> bool:

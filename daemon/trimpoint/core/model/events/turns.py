@@ -48,6 +48,7 @@ class EntryRecorded(Event, frozen=True, array_like=True, tag="thread.entry-recor
     (JSON) if it holds more than the text, else empty. `extent`: empty for a finished item | part
     (the turn ended in the middle of an answer: what clients were sent of it, which the model does
     not have) | rest (the item was finished after all; it takes the place of its part).
+    `client_id` is the id that a client gave a prompt, which the agent has read; empty if none.
     """
 
     turn_id: str
@@ -57,6 +58,7 @@ class EntryRecorded(Event, frozen=True, array_like=True, tag="thread.entry-recor
     text: str
     detail: bytes = b""
     extent: str = ""
+    client_id: str = ""
 
 
 class ContextItemsRecorded(

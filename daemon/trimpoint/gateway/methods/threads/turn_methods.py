@@ -5,11 +5,13 @@ Always true: nothing is awaited between a ready session and the request that use
 could replace the session.
 """
 
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
+import anyio
 import msgspec
 from msgspec import Raw
 from trimpoint_protocol.errors import Reason
@@ -26,7 +28,6 @@ from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, Thread
 from trimpoint.gateway.session.requests.errors import not_steerable
 from trimpoint.gateway.session.requests.ordered_request import request_in_order
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
-from trimpoint.gateway.session.steered_prompts import SteeredPrompts
 from trimpoint.gateway.session.subscriptions import Subscriptions
 from trimpoint.operations.provider.settings import (
     acknowledged_changes,
@@ -73,7 +74,6 @@ class TurnMethods:
         reads: ThreadReads,
         subscriptions: Subscriptions,
         starts: TurnStarts,
-        steered: SteeredPrompts,
     ) -> None:
         _, self._sessions, self._threads, self._identity = deps
         self._link = self._threads.link
@@ -81,7 +81,9 @@ class TurnMethods:
         self._reads = reads
         self._subscriptions = subscriptions
         self._starts = starts
-        self._steered = steered
+        # What Codex took into the newest turn of each thread: the ids of the prompt and the turn.
+        self._steered: dict[str, set[tuple[str, str]]] = {}
+        self._steering: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
         self.handlers: dict[str, Handler] = {
             "thread/inject_items": self._inject_items,
             "turn/start": self._turn_start,
@@ -151,8 +153,27 @@ class TurnMethods:
             params["expectedTurnId"] = Raw(
                 msgspec.json.encode(self._identity.provider_turn(expected))
             )
-        with self._steered.sending(thread_id, asked):
+        name = asked.get("clientUserMessageId")
+        if not isinstance(name, str) or not name:
             return self._identity.to_client(bytes(await self._link.request("turn/steer", params)))
+        async with self._steering[thread_id]:
+            return await self._steer_once(session, params, (name, str(expected)))
+
+    async def _steer_once(
+        self, session: ReadySession, params: dict[str, Raw], sent: tuple[str, str]
+    ) -> Any:
+        """Adds a prompt to a turn, unless that has it already: a client that was cut off before it
+        knew sends it again. `sent` are the id that the client gave the prompt, and the turn.
+        """
+        name, turn_id = sent
+        in_turn = self._steered.get(session.writer.thread_id, set())
+        read_in = session.writer.state.prompts_read.get(name)
+        if sent in in_turn or read_in is not None:
+            return {"turnId": read_in or turn_id}
+        raw = await self._link.request("turn/steer", params)
+        others = {one for one in in_turn if one[1] == turn_id}
+        self._steered[session.writer.thread_id] = {*others, sent}
+        return self._identity.to_client(bytes(raw))
 
     async def _forward_with_session(self, client_request: ClientRequest) -> Any:
         thread_id = self._identity.thread_named_in(client_request)

@@ -50,7 +50,7 @@ end
 --- sends it as soon as the thread can take it.
 ---@param talk trimpoint.Conversation
 ---@param sent trimpoint.Outgoing
----@return trimpoint.Refusal? refusal, boolean? is_unknown whether it may have been sent
+---@return trimpoint.Refusal?
 function M.send(talk, sent)
   local refusal = talk:prepare()
   if refusal then
@@ -77,7 +77,7 @@ function M.send(talk, sent)
     end
     table.remove(talk.told, place)
     if refusal.reason == "disconnected" then
-      return refusal, true
+      return refusal
     end
     -- The turn has ended, or takes no prompt: it waits.
   end

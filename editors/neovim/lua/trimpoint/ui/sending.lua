@@ -12,7 +12,6 @@ local task = require("trimpoint.task")
 local M = {}
 
 local KEEP_AFTER_MS = 300
-local UNKNOWN = "The connection was lost: look whether the agent has this prompt already."
 
 ---@param chat trimpoint.Chat
 ---@return string
@@ -165,17 +164,14 @@ local function send(chat, sent)
   elseif run_command(chat, sent) then
     return true
   end
-  local refusal, is_unknown = queue.send(chat.talk, sent)
+  local refusal = queue.send(chat.talk, sent)
   if not refusal then
     acknowledge(chat, sent)
-  elseif refusal.reason == "disconnected" and not is_unknown then
+  elseif refusal.reason == "disconnected" then
     return false -- It is sent again under its id.
   else
     put_back(chat, sent)
     say.refusal(refusal, chat)
-    if is_unknown then
-      say.in_chat(chat, UNKNOWN, "warning")
-    end
   end
   return true
 end

@@ -158,6 +158,22 @@ async def test_an_earlier_prompt_is_edited_and_sent_again_in_its_place(stage: St
     assert ("apple-1." in said, "pear-2." in said, "plum-3." in said) == (True, False, False)
 
 
+async def test_a_prompt_that_is_edited_again_leaves_the_draft_and_its_image_in_the_box(
+    stage: Stage,
+) -> None:
+    await stage.thread()
+    await stage.page.evaluate(PASTE, DOT)
+    await stage.page.locator(".composer-image").wait_for()
+    await stage.turns("one?|apple-1.")
+    await box(stage).fill("half a prompt")
+    await stage.page.evaluate(PASTE, DOT)
+    await stage.page.locator(".composer-image").wait_for()
+    await stage.page.get_by_label("Edit the prompt of turn 1 and send it again").click()
+    await stage.page.get_by_role("dialog").get_by_role("button", name="Revert").click()
+    await until_typed(stage, "one?\nhalf a prompt")
+    await until_counted(stage.page.locator(".composer-image"), 2)
+
+
 async def test_clear_without_a_number_asks_how_much_is_to_stay(stage: Stage) -> None:
     await stage.thread()
     await stage.turns("one?|apple-1.", "two?|pear-2.")

@@ -124,6 +124,15 @@ export class Prompts {
     }
 
     /**
+     * Puts a text and images into the box, before what stands there.
+     * @param {string} threadId
+     * @param {{text: string, images: string[]}} said
+     */
+    prepend(threadId, said) {
+        this.change(threadId, (draft) => putBack(draft, { id: "", mode: "prompt", ...said }));
+    }
+
+    /**
      * Puts what is on its way back into the box: it is not sent any more, unless the daemon has it already.
      * @param {string} threadId
      */

@@ -28,9 +28,7 @@ export function Queue({ app, thread }) {
     /** @param {Queued} one */
     const edit = async (one) => {
         if (await dispatch("delete", { promptId: one.id })) {
-            app.prompts.change(thread.id, (draft) => ({
-                ...draft, text: [textOf(one), draft.text].filter(Boolean).join("\n"), images: [...imagesOf(one), ...draft.images],
-            }));
+            app.prompts.prepend(thread.id, { text: textOf(one), images: imagesOf(one) });
         }
     };
     /** @param {number} at */

@@ -110,14 +110,25 @@ function Message({ entry, jump }) {
 
 /** @param {{entry: Entry | LiveItem}} props */
 function Prompt({ entry }) {
-    /** @type {any[]} */
-    const content = entry.detail?.content ?? [];
-    const images = content.filter((part) => part.type === "image" && SAFE_IMAGE.test(part.url ?? ""));
-    const texts = content.filter((part) => part.type === "text").map((part) => part.text);
+    const { text, images } = saidIn(entry);
+    const shown = images.filter((url) => SAFE_IMAGE.test(url));
     return html`
-        ${images.map((part, at) => html`<img key=${at} class="prompt-image" src=${part.url} alt=${`Image ${at + 1} of the prompt`} />`)}
-        <p class="prompt-text">${visible(images.length ? texts.join("\n") : entry.text)}</p>
+        ${shown.map((url, at) => html`<img key=${at} class="prompt-image" src=${url} alt=${`Image ${at + 1} of the prompt`} />`)}
+        <p class="prompt-text">${visible(shown.length ? text : entry.text)}</p>
     `;
+}
+
+/**
+ * Returns what a person typed as a prompt, and its images. The text of the entry names images too.
+ * @param {Entry | LiveItem | undefined} entry
+ * @returns {{text: string, images: string[]}}
+ */
+function saidIn(entry) {
+    /** @type {any[]} */
+    const content = entry?.detail?.content ?? [];
+    const images = content.filter((part) => part.type === "image").map((part) => part.url ?? "");
+    const texts = content.filter((part) => part.type === "text").map((part) => part.text);
+    return { text: images.length ? texts.join("\n") : entry?.text ?? "", images };
 }
 
 /** @param {{entries: (Entry | LiveItem)[], folder?: string, isRunning: boolean, jump: Jump | null}} props */
@@ -176,15 +187,13 @@ function TurnFoot({ app, thread, row, answer }) {
     const canPin = app.offers("pin") && !row.isTrimmed;
     const isLast = thread.state?.turns.at(-1)?.id === turn.id;
     const prompt = row.entries.find((entry) => entry.kind === "message" && entry.role === "user");
-    /** @type {any[]} */
-    const content = prompt?.detail?.content ?? [];
-    const [text, images] = [prompt?.text ?? "", content.filter((part) => part.type === "image").map((part) => part.url)];
+    const said = saidIn(prompt);
     const again = () => {
         thread.stop.expect();
-        app.prompts.again(thread.id, text, images);
+        app.prompts.again(thread.id, said.text, said.images);
     };
     const edit = () => {
-        app.prompts.change(thread.id, (draft) => ({ ...draft, text: draft.text ? `${text}\n${draft.text}` : text, images }));
+        app.prompts.prepend(thread.id, said);
         goToPrompt();
     };
     const showFiles = () => {

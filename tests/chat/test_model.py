@@ -203,11 +203,11 @@ def test_a_list_is_filtered_loosely_and_the_best_come_first() -> None:
 
 def test_threads_of_this_folder_come_first_and_archived_ones_last() -> None:
     threads = [
-        thread("a", archived=True), thread("b", cwd="/else"), thread("c", preview="first\nwords"),
+        thread("a", archived=True), thread("b", cwd="/else"), thread("c", preview="first\nwords", last_words="the answer", branch_name="topic"),
     ]  # fmt: skip
     options = thread_options(threads, "/work")
     assert [option.value.id for option in options] == ["c", "b", "a"]
-    assert "first words" in options[0].words
+    assert all(words in options[0].words for words in ("first words", "the answer", "topic"))
 
 
 def test_sessions_are_found_by_agent_and_words() -> None:

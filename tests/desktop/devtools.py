@@ -53,7 +53,7 @@ class DevTools:
 
     async def until_shown(self, text: str) -> None:
         """Waits until the page shows a text."""
-        await self.until(f"document.body.innerText.includes({json.dumps(text)})")
+        await self.until(f"document.querySelector('.main')?.innerText.includes({json.dumps(text)})")
 
     async def type(self, text: str) -> None:
         """Types into the prompt, and sends it."""

@@ -81,7 +81,7 @@ class Stage(NamedTuple):
             prompt, _, answer = pair.partition("|")
             self.house.script.then(say(answer))
             await self.send(prompt)
-            await self.page.get_by_text(answer, exact=True).last.wait_for()
+            await self.page.locator(".main").get_by_text(answer, exact=True).last.wait_for()
             await self.idle()
 
     async def idle(self) -> None:

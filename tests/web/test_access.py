@@ -123,7 +123,7 @@ async def test_a_whole_visit_needs_no_mouse(stage: Stage) -> None:
     stage.will_answer(say("apple-1."))
     await keys.type("one?")
     await keys.press("Enter")
-    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
     await stage.idle()
     await keys.type("/cle")
     await stage.page.get_by_label("Commands").get_by_role("option").first.wait_for()
@@ -147,8 +147,8 @@ async def test_text_from_right_to_left_runs_so_and_code_does_not(stage: Stage) -
     await stage.thread()
     stage.will_answer(say("שלום עולם\n\n```\nleft to right\n```"))
     await stage.send("مرحبا؟")
-    await stage.page.get_by_text("שלום עולם").wait_for()
+    await stage.page.locator(".main").get_by_text("שלום עולם").wait_for()
     side = "element => getComputedStyle(element).direction"
-    assert await stage.page.get_by_text("שלום עולם").evaluate(side) == "rtl"
+    assert await stage.page.locator(".main").get_by_text("שלום עולם").evaluate(side) == "rtl"
     assert await stage.page.locator(".prompt").evaluate(side) == "rtl"
     assert await stage.page.locator(".code pre").evaluate(side) == "ltr"

@@ -82,7 +82,7 @@ async def test_a_lasting_permission_needs_a_second_step_that_shows_the_rule(stag
     rules = stage.house.codex_home / "rules" / "default.rules"
     assert not rules.exists() or rule not in rules.read_text()
     await card.get_by_role("button", name="Write the rule").click()
-    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
     assert rule in rules.read_text()
 
 
@@ -140,7 +140,7 @@ async def test_a_patch_of_several_files_is_shown_whole_and_counted(stage: Stage)
         while not await _is_within(last, card.locator(".card-subject")):
             await last.scroll_into_view_if_needed()
     await answer(stage.page, "y")
-    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
 
 
 async def test_a_declined_edit_is_declined(stage: Stage) -> None:
@@ -163,5 +163,5 @@ async def test_a_command_that_was_never_approved_does_not_run_after_an_interrupt
     await stage.send("Do it.")
     await card_of(stage).wait_for()
     await stage.client.request("turn/interrupt", threadId=thread_id, turnId="")
-    await stage.page.get_by_text("Interrupted", exact=True).wait_for()
-    await stage.page.get_by_text("Running", exact=True).wait_for(state="detached")
+    await stage.page.locator(".main").get_by_text("Interrupted", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("Running", exact=True).wait_for(state="detached")

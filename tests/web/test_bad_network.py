@@ -46,7 +46,7 @@ async def test_a_page_whose_network_breaks_each_second_loses_and_doubles_nothing
                     stage.will_answer(words + run("sleep 1"))
                 stage.will_answer(say(f"end-{turn}."))
                 await stage.send(f"go {turn}")
-                await stage.page.get_by_text(f"end-{turn}.", exact=True).wait_for()
+                await stage.page.locator(".main").get_by_text(f"end-{turn}.", exact=True).wait_for()
                 await stage.idle()
                 await stage.send("/clear 0")
                 await stage.page.locator(".divider").nth(turn).wait_for()

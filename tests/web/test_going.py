@@ -93,7 +93,7 @@ async def test_a_diff_has_the_colours_of_its_language_and_two_sides_where_there_
     await stage.thread()
     stage.will_answer(run(PATCH), say("Done."))
     await stage.send("one?")
-    await stage.page.get_by_text("Done.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("Done.", exact=True).wait_for()
     await stage.page.locator(".activity-line", has_text="app.py").click()
     diff = stage.page.locator(".diff")
     await diff.locator(".is-added .hljs-keyword", has_text="return").wait_for()

@@ -57,7 +57,7 @@ async def test_a_question_of_the_agent_is_a_card_and_the_model_is_told_the_answe
         )
         await stage.page.keyboard.press("Enter")
         await card.wait_for(state="detached")
-        await stage.page.get_by_text("Blue it is.", exact=True).wait_for()
+        await stage.page.locator(".main").get_by_text("Blue it is.", exact=True).wait_for()
         assert "Blue" in stage.model_input()
         await stage.page.reload()
         asked = stage.page.locator(".turn .answered")
@@ -89,7 +89,7 @@ async def test_permissions_are_asked_for_in_words_and_the_model_is_told_what_was
             wishes = await card.locator(".wishes li").all_inner_texts()
             assert wishes == ["Reach the network", f"Write {folder}"]
             await answer(stage.page, key)
-            await stage.page.get_by_text(f"apple-{key}.", exact=True).wait_for()
+            await stage.page.locator(".main").get_by_text(f"apple-{key}.", exact=True).wait_for()
             await stage.idle()
             told = json.loads(stage.house.model.turn_requests()[-1].input[-1]["output"])
             assert told == {"permissions": granted, "scope": scope}

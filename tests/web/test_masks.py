@@ -18,7 +18,7 @@ async def test_the_output_of_a_call_is_masked_where_the_context_is_looked_at_and
     for word in ("one", "two"):
         stage.will_answer(run(LINES.format(word)), say(f"answer-{word}."))
         await stage.send(f"prompt-{word}.")
-        await stage.page.get_by_text(f"answer-{word}.", exact=True).last.wait_for()
+        await stage.page.locator(".main").get_by_text(f"answer-{word}.", exact=True).last.wait_for()
         await stage.idle()
     await stage.page.get_by_role("button", name="Context", exact=True).click()
     row = stage.page.locator(".segments li").filter(has_text="line-$i-of-one")

@@ -41,7 +41,7 @@ async def test_a_running_answer_is_there_after_a_reload_and_in_a_second_window(
     ended = anyio.Event()
     stage.will_answer(hang("this is being said", until=ended))
     await stage.send("one?")
-    said = stage.page.get_by_text("this is being said", exact=True)
+    said = stage.page.locator(".main").get_by_text("this is being said", exact=True)
     await said.wait_for()
     await stage.page.reload()
     await said.wait_for()
@@ -67,7 +67,7 @@ async def test_a_prompt_during_a_turn_waits_and_is_sent_after_it(stage: Stage) -
     await until_counted(waiting, 2)
     await waiting.last.get_by_label("Do not send").click()
     ended.set()
-    await stage.page.get_by_text("pear-2.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("pear-2.", exact=True).wait_for()
     await stage.idle()
     prompts = await stage.page.locator(".prompt").all_inner_texts()
     assert prompts == ["one?", "two?"]
@@ -78,13 +78,13 @@ async def test_a_prompt_is_sent_while_a_sub_agent_works(stage: Stage) -> None:
     release = anyio.Event()
     stage.house.script.then(*replies_of_both(held(say("done"), release)), say("answer-2."))
     await stage.send("prompt-1.")
-    await stage.page.get_by_text("answer-1.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("answer-1.", exact=True).wait_for()
     await stage.idle()
     await stage.house.model.wait_for_request(lambda request: not request.mentions("prompt-1."))
     await stage.page.locator("textarea").fill("/clear 0")
     await stage.page.get_by_text("Blocked: a sub-agent is at work").wait_for()
     await stage.send("prompt-2.")
-    await stage.page.get_by_text("answer-2.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("answer-2.", exact=True).wait_for()
     release.set()
 
 
@@ -95,7 +95,7 @@ async def test_the_end_stays_in_sight_while_an_answer_grows_by_more_than_a_scree
     for number in range(3):
         stage.will_answer(say("\n\n".join([f"line {number}"] * 60) + f"\n\nend-{number}."))
         await stage.send("Write much.")
-        await stage.page.get_by_text(f"end-{number}.", exact=True).wait_for()
+        await stage.page.locator(".main").get_by_text(f"end-{number}.", exact=True).wait_for()
         await stage.idle()
     await stage.page.locator(".turn-foot").last.wait_for()
     await stage.page.get_by_label("Go to the newest").wait_for(state="detached")
@@ -114,7 +114,7 @@ async def test_an_approval_is_a_card_that_is_answered_by_a_key(stage: Stage) -> 
         card = stage.page.get_by_label("The agent asks for approval")
         await card.locator(".card-text").get_by_text("touch asked-for.txt").wait_for()
         await answer(stage.page, key)
-        await stage.page.get_by_text(outcome, exact=True).wait_for()
+        await stage.page.locator(".main").get_by_text(outcome, exact=True).wait_for()
         await stage.idle()
         assert file.exists() == (key == "y")
 
@@ -132,12 +132,12 @@ async def test_two_windows_show_the_same_and_a_question_is_answered_once(stage: 
     for card in cards:
         await card.wait_for(state="detached")
     for page in (stage.page, other):
-        await page.get_by_text("apple-1.", exact=True).wait_for()
+        await page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
     await stage.idle()
     await stage.send("/clear 0")
     for page in (stage.page, other):
         await page.get_by_text("2 messages pruned").wait_for()
-        await page.get_by_text("starting", exact=True).wait_for(state="detached")
+        await page.locator(".main").get_by_text("starting", exact=True).wait_for(state="detached")
     assert await shown(stage.page) == await shown(other)
     assert other.faults == []
 
@@ -162,7 +162,7 @@ async def test_a_page_that_was_cut_off_has_every_event_once(stage: Stage) -> Non
             after,
         )
     await stage.let_through()
-    await stage.page.get_by_text("missed-2.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("missed-2.", exact=True).wait_for()
     answers = await stage.page.locator(".answer").all_inner_texts()
     assert answers == ["apple-1.", "missed-0.", "missed-1.", "missed-2."]
     # The refused connections while it was cut off are what the browser complains of.
@@ -175,7 +175,7 @@ async def test_an_image_is_pasted_sent_and_shown_again_after_a_reload(stage: Sta
     await stage.page.locator(".composer-image img").wait_for()
     stage.will_answer(say("apple-1."))
     await stage.send("What is this?")
-    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
     assert DOT in stage.model_input()
     assert await stage.page.locator(".composer-image").count() == 0
     for _ in range(2):
@@ -199,7 +199,7 @@ async def test_a_thread_is_begun_renamed_forked_and_archived_in_the_page(stage: 
     await dialog.get_by_label("Name").fill("Another name")
     await page.keyboard.press("Enter")
     await page.locator(".header h1").get_by_text("Another name").wait_for()
-    await page.locator(".thread-second").get_by_text("one?").wait_for()
+    await page.locator(".thread-second").get_by_text("apple-1.").wait_for()
     before = page.url
     await page.get_by_role("button", name="More").click()
     await page.get_by_role("menuitem", name="Fork").click()
@@ -208,7 +208,7 @@ async def test_a_thread_is_begun_renamed_forked_and_archived_in_the_page(stage: 
         return url != before
 
     await page.wait_for_url(is_another)
-    await page.get_by_text("apple-1.", exact=True).wait_for()
+    await page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
     await page.get_by_role("button", name="More").click()
     await page.get_by_role("menuitem", name="Archive").click()
     await page.locator(".chip").get_by_text("archived").wait_for()
@@ -225,7 +225,7 @@ async def test_a_thread_is_deleted_from_codex_and_stays_readable(stage: Stage) -
         if left == 0:
             await page.locator(".chip").get_by_text("archived").wait_for()
         assert len((await stage.client.request("thread/list"))["data"]) == left
-    await page.get_by_text("apple-1.", exact=True).wait_for()
+    await page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
 
 
 async def test_the_end_of_what_a_command_wrote_is_read_without_opening_it(stage: Stage) -> None:
@@ -233,7 +233,7 @@ async def test_the_end_of_what_a_command_wrote_is_read_without_opening_it(stage:
     stage.will_answer(run("for n in 1 2 3 4; do echo line-$n; done; false"), say("apple-1."))
     await stage.send("one?")
     await answer(stage.page, "y")
-    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
     ran = stage.page.locator(".activity")
     assert await ran.locator(".output-end span").all_inner_texts() == ["line-2", "line-3", "line-4"]
     await ran.get_by_text("exit 1").wait_for()
@@ -260,14 +260,14 @@ async def test_an_edited_file_is_named_from_the_folder_of_the_thread(stage: Stag
         if not file.exists():
             assert "+hello" in await stage.page.locator(".diff").inner_text()
             await answer(stage.page, "y")
-            await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+            await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
 
 
 async def test_discarded_items_leave_the_context_and_stay_readable(stage: Stage) -> None:
     await stage.thread()
     stage.will_answer(run("echo much-output"), say("apple-1."))
     await stage.send("one?")
-    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
     await stage.idle()
     await stage.turns("two?|pear-2.", "three?|plum-3.")
     await stage.page.get_by_role("button", name="Context", exact=True).click()

@@ -45,7 +45,7 @@ async def test_a_prompt_without_a_connection_stays_in_the_box_and_is_sent_once(
     assert await box(stage).input_value() == "two?"
     stage.will_answer(say("pear-2."))
     await stage.let_through()
-    await stage.page.get_by_text("pear-2.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("pear-2.", exact=True).wait_for()
     await until_typed(stage, "")
     await stage.idle()
     assert await stage.page.locator(".prompt").all_inner_texts() == ["one?", "two?"]
@@ -73,7 +73,7 @@ async def test_a_prompt_whose_answer_was_lost_is_not_sent_again(stage: Stage) ->
         };
     }""")
     await stage.page.keyboard.press("Enter")
-    await stage.page.get_by_text("pear-2.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("pear-2.", exact=True).wait_for()
     await until_typed(stage, "")
     await stage.idle()
     assert await stage.page.locator(".prompt").all_inner_texts() == ["one?", "two?"]
@@ -97,11 +97,11 @@ async def test_a_draft_with_its_image_is_there_after_another_thread_and_a_reload
     await until_counted(stage.page.locator(".composer-image"), 1)
     stage.will_answer(say("apple-1."))
     await stage.page.keyboard.press("Enter")
-    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
     assert DOT in stage.model_input()
     await until_typed(stage, "")
     await stage.page.reload()
-    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
     await until_typed(stage, "")
 
 
@@ -123,7 +123,7 @@ async def test_enter_tells_a_working_agent_and_alt_enter_queues(stage: Stage) ->
     await stage.send("told now")
     await until_typed(stage, "")
     ended.set()
-    await stage.page.get_by_text("plum-3.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("plum-3.", exact=True).wait_for()
     await stage.idle()
     prompts = await stage.page.locator(".prompt").all_inner_texts()
     assert prompts == ["one?", "told now", "later"]
@@ -224,7 +224,7 @@ async def test_a_prompt_for_a_working_agent_without_a_connection_is_sent_once(
     await stage.let_through()
     await until_typed(stage, "")
     ended.set()
-    await stage.page.get_by_text("pear-2.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("pear-2.", exact=True).wait_for()
     await stage.idle()
     assert await stage.page.locator(".prompt").all_inner_texts() == ["one?", "two?"]
     stage.page.faults.clear()
@@ -256,7 +256,7 @@ async def test_what_is_stopped_before_its_turn_has_begun_is_not_done(
     await stage.page.get_by_text("Interrupted").wait_for()
     await stage.idle()
     await stage.send("two?")
-    await stage.page.get_by_text("pear-2.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("pear-2.", exact=True).wait_for()
 
 
 @pytest.mark.parametrize("way", ["key", "button"])

@@ -49,7 +49,7 @@ async def test_a_thread_is_asked_for_once_and_before_the_script_of_the_page_is_t
     await stage.turns("one?|apple-1.", "two?|pear-2.")
     async with asked_before_its_script(stage) as sent:
         pass
-    await stage.page.get_by_text("pear-2.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("pear-2.", exact=True).wait_for()
     await stage.turns("three?|plum-3.")
     for method in (FOLLOWED, '"initialize"'):
         assert [method in frame for frame in sent].count(True) == 1
@@ -66,6 +66,6 @@ async def test_another_thread_that_is_named_meanwhile_is_the_one_that_is_shown(
     await stage.turns("two?|pear-2.")
     async with asked_before_its_script(stage):
         await stage.page.evaluate("(id) => { location.hash = `#/thread/${id}`; }", first)
-    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
     await stage.turns("three?|plum-3.")
     await until_counted(stage.page.locator(".answer"), 2)

@@ -20,8 +20,8 @@ async def test_clear_with_a_number_keeps_the_last_turns_and_says_how_many_messag
     await stage.send("/clear 1")
     divider = stage.page.locator(".divider")
     await divider.get_by_text("4 messages pruned").wait_for()
-    assert await stage.page.get_by_text("apple-1.", exact=True).count() == 0
-    assert await stage.page.get_by_text("plum-3.", exact=True).is_visible()
+    assert await stage.page.locator(".main").get_by_text("apple-1.", exact=True).count() == 0
+    assert await stage.page.locator(".main").get_by_text("plum-3.", exact=True).is_visible()
     await stage.turns("four?|fig-4.")
     said = stage.model_input()
     assert "plum-3." in said
@@ -70,7 +70,7 @@ async def test_new_archives_the_thread_which_stays_readable_and_continues_in_the
     assert await stage.page.locator(".header-title p").inner_text() == str(stage.house.worktree)
     await stage.page.locator("summary", has_text="Archived").click()
     await stage.page.locator(f"a[href='#/thread/{old}']").click()
-    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
     assert await stage.page.locator("textarea").is_disabled()
 
 
@@ -160,8 +160,8 @@ async def test_several_trims_show_a_divider_each_and_open_one_by_one(stage: Stag
     dividers = stage.page.locator(".divider button")
     assert await dividers.count() == 2
     await dividers.nth(1).click()
-    await stage.page.get_by_text("pear-2.", exact=True).wait_for()
-    assert await stage.page.get_by_text("apple-1.", exact=True).count() == 0
+    await stage.page.locator(".main").get_by_text("pear-2.", exact=True).wait_for()
+    assert await stage.page.locator(".main").get_by_text("apple-1.", exact=True).count() == 0
 
 
 async def test_files_of_a_pruned_turn_come_back_by_a_revert_that_was_previewed(
@@ -173,7 +173,7 @@ async def test_files_of_a_pruned_turn_come_back_by_a_revert_that_was_previewed(
     for number in (1, 2):
         stage.will_answer(run(f"echo {number} > note.txt"), say(f"written {number}."))
         await stage.send(f"write {number}")
-        await stage.page.get_by_text(f"written {number}.", exact=True).wait_for()
+        await stage.page.locator(".main").get_by_text(f"written {number}.", exact=True).wait_for()
         await stage.idle()
     await stage.send("/clear 0")
     await stage.page.locator(".divider").wait_for()

@@ -51,7 +51,7 @@ async def test_a_thread_that_asks_elsewhere_is_marked_and_reported_once(stage: S
     await until_told(stage.page, "The agent asks: Do it.")
     await stage.page.get_by_role("link", name="Go there").click()
     await card.get_by_role("button", name="Allow", exact=False).first.click()
-    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
     await stage.page.locator(".sidebar").get_by_text("asks", exact=True).wait_for(state="detached")
     await expected(stage.page).to_have_title(re.compile(r"^[^(]"), timeout=STEP_S * 1000)
     assert other not in stage.page.url

@@ -28,7 +28,7 @@ async def test_two_windows_and_the_terminal_show_the_same_thread(stage: Stage) -
             other = await logged_in(stage.browser, stage.daemon)
             for page in (stage.page, other):
                 await page.goto(f"{stage.origin}/#/thread/{thread_id}")
-                await page.get_by_text("apple-1.", exact=True).wait_for()
+                await page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
 
             await stage.send("two?")
             await terminal.shows("pear-2.")
@@ -44,7 +44,7 @@ async def test_two_windows_and_the_terminal_show_the_same_thread(stage: Stage) -
             await terminal.types("three?")
             await terminal.shows("plum-3.")
             for page in (stage.page, other):
-                await page.get_by_text("plum-3.", exact=True).wait_for()
+                await page.locator(".main").get_by_text("plum-3.", exact=True).wait_for()
                 await page.keyboard.press("Control+o")
                 await until_counted(page.locator(".turn.is-trimmed"), 2)
             await stage.idle()

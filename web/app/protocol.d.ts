@@ -1329,7 +1329,7 @@ export type ThreadOperation = {
 /**
  * A thread as a list shows it; `busy` says what is under way, null when the thread is idle or not loaded. `asks` is the method of the request that waits for an answer of a person, null when there is none.
  *
- * `context` is the thread's meter; of a thread that is not loaded it holds the last reported figures, null when there are none. `preview` is the beginning of the first prompt. `turns`, `trims` and `compactions` are null for a thread that no daemon has opened since these are counted; `trims` took entries out of the context, `compactions` put a summary in their place, Codex's own included. `newThreadId` is the thread that continues this one after `/new`.
+ * `context` is the thread's meter; of a thread that is not loaded it holds the last reported figures, null when there are none. `preview` is the beginning of the first prompt, `lastWords` that of the newest message; both can be empty. `turns`, `trims` and `compactions` are null for a thread that no daemon has opened since these are counted; `trims` took entries out of the context, `compactions` put a summary in their place, Codex's own included. `newThreadId` is the thread that continues this one after `/new`.
  */
 export type ThreadOverview = {
     id: string;
@@ -1348,6 +1348,8 @@ export type ThreadOverview = {
     compactions?: number | null;
     newThreadId?: string | null;
     asks?: string | null;
+    branchName?: string | null;
+    lastWords?: string;
 };
 
 /**

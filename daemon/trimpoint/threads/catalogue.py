@@ -5,11 +5,15 @@ The catalogue is derived. An entry is used only if the journal still has the rec
 rebuilt from the journal otherwise.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
 from trimpoint.core.context.context_size import reported_size
 from trimpoint.core.decide.queueing import next_prompt
+from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
+from trimpoint.core.model.ledger import Entry
 from trimpoint.core.model.state import ThreadState
 
 FILE_NAME = "catalogue"
@@ -56,6 +60,8 @@ class ThreadSummary(msgspec.Struct, array_like=True):
     preview: str = ""
     size: Size | None = None
     launch: bytes = b""
+    branch_name: str | None = None
+    last_words: str = ""
 
 
 class Catalogue(msgspec.Struct, array_like=True):
@@ -102,10 +108,12 @@ def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> Th
         preview=first_prompt(state),
         size=_size(state),
         launch=state.launch,
+        branch_name=state.branch_name,
+        last_words=last_words(state.entries[-PREVIEW_ENTRIES:]),
     )
 
 
-def refresh(summary: ThreadSummary, state: ThreadState, size_bytes: int) -> None:
+def refresh(summary: ThreadSummary, state: ThreadState, size_bytes: int, record: ev.Record) -> None:
     """Updates the parts of a summary that any record may change; not the provider threads and the
     preview.
     """
@@ -119,6 +127,9 @@ def refresh(summary: ThreadSummary, state: ThreadState, size_bytes: int) -> None
         state.archived,
         state.new_thread_id,
     )
+    summary.branch_name = state.branch_name
+    said = [event for event in record.events if isinstance(event, ev.EntryRecorded)]
+    summary.last_words = last_words(said) or summary.last_words
     summary.unfinished = is_unfinished(state)
     summary.size = _size(state)
 
@@ -158,3 +169,15 @@ def first_prompt(state: ThreadState) -> str:
         ),
         "",
     )
+
+
+def last_words(entries: Sequence[ev.EntryRecorded | Entry]) -> str:
+    """Returns the beginning of the newest message among entries in one line, empty if there is
+    none.
+    """
+    said = (
+        " ".join(entry.text[:PREVIEW_CHARS].split())
+        for entry in reversed(entries)
+        if entry.kind == "message"
+    )
+    return next(filter(None, said), "")

@@ -65,7 +65,7 @@ class ThreadIndex:
             self.remember(summarize(state, size_bytes, self._temporary.setdefault(thread_id, [])))
         else:
             self.changes += 1
-            refresh(summary, state, size_bytes)
+            refresh(summary, state, size_bytes, record)
 
     def set_owner(self, provider_thread_id: str, thread_id: str) -> None:
         """Records that a provider thread serves or served the thread `thread_id`."""

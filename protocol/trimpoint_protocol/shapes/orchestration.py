@@ -136,7 +136,8 @@ class ThreadOverview(Result, frozen=True, kw_only=True):
     there is none.
 
     `context` is the thread's meter; of a thread that is not loaded it holds the last reported
-    figures, null when there are none. `preview` is the beginning of the first prompt. `turns`,
+    figures, null when there are none. `preview` is the beginning of the first prompt, `lastWords`
+    that of the newest message; both can be empty. `turns`,
     `trims` and `compactions` are null for a thread that no daemon has opened since these are
     counted; `trims` took entries out of the context, `compactions` put a summary in their place,
     Codex's own included. `newThreadId` is the thread that continues this one after `/new`.
@@ -158,6 +159,8 @@ class ThreadOverview(Result, frozen=True, kw_only=True):
     compactions: int | None = None
     new_thread_id: str | None = None
     asks: str | None = None
+    branch_name: str | None = None
+    last_words: str = ""
 
 
 class SnapshotResult(Result, frozen=True, kw_only=True):

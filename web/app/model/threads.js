@@ -28,6 +28,14 @@ export function titleOf(thread) {
 }
 
 /**
+ * Returns the second line of a thread in a list: its branch, and what was said last.
+ * @param {{name: string | null, preview?: string, branchName?: string | null, lastWords?: string}} thread
+ */
+export function secondOf(thread) {
+    return [thread.branchName, thread.lastWords].filter((one) => one && one !== titleOf(thread)).join(" · ");
+}
+
+/**
  * Returns the threads that began to wait for a person, and those that have come to rest.
  * @param {ThreadOverview[]} before
  * @param {ThreadOverview[]} now

@@ -6,7 +6,7 @@
  */
 import { age, clock, counted, folderName } from "../model/format.js";
 import { visible } from "../model/hidden.js";
-import { byFolder, byPeriod, titleOf, waits } from "../model/threads.js";
+import { byFolder, byPeriod, secondOf, titleOf, waits } from "../model/threads.js";
 import { html, useState } from "../vendor.js";
 import { goToPrompt } from "./cards.js";
 import { OtherMachines } from "./fleet.js";
@@ -79,7 +79,7 @@ function Threads({ app, threads }) {
                     <span class="thread-title" dir="auto">${visible(titleOf(thread))}
                         ${threads.some((one) => one !== thread && titleOf(one) === titleOf(thread)) && html`
                             <span class="thread-when">${clock(thread.createdAt, Date.now())}</span>`}
-                        ${thread.name && thread.preview && thread.preview !== thread.name && html`<span class="thread-second">${visible(thread.preview)}</span>`}
+                        <span class="thread-second">${visible(secondOf(thread))}</span>
                     </span>
                     <span class="thread-facts">
                         ${waits(thread)

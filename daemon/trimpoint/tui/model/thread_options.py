@@ -32,7 +32,13 @@ def thread_options(threads: Iterable[ThreadOverview], folder: str) -> list[Optio
     order.
     """
     ordered = sorted(threads, key=lambda one: (one.archived, one.cwd != folder))
-    return [Option[Row](one, _words(one.name, one.preview, one.cwd, one.id)) for one in ordered]
+    return [
+        Option[Row](
+            one,
+            _words(one.name, one.preview, one.last_words, one.cwd, one.branch_name, one.id),
+        )
+        for one in ordered
+    ]
 
 
 def session_options(sessions: Iterable[SessionOverview]) -> list[Option[Row]]:

@@ -168,6 +168,8 @@ class ThreadPicker(Picker[Row, Picked]):
 def _thread_row(thread: ThreadOverview, width: int, *, is_open: bool) -> Text:
     words = one_line(thread.name or thread.preview, 300) or "(nothing said yet)"
     left = Text.assemble(("● " if is_open else "", "green"), words)
+    if (said := one_line(thread.last_words, 300)) not in ("", words):
+        left.append(f"  {said}", "dim")
     right = Text()
     if thread.archived:
         right.append("archived ", "dim")
@@ -179,7 +181,8 @@ def _thread_row(thread: ThreadOverview, width: int, *, is_open: bool) -> Text:
         right.append(f"{state} ", "bold yellow" if is_asking else "yellow")
     if width >= _WIDE:
         right.append_text(small_context(thread.context, bar=False)).append(" ")
-        right.append(f"{one_line(thread.cwd)[-24:]} ", "dim")
+        place = " · ".join(filter(None, (thread.cwd[-24:], (thread.branch_name or "")[-16:])))
+        right.append(f"{one_line(place)} ", "dim")
     right.append(f"{short_age(thread.updated_at):>4}", "dim")
     return columns(left, right, width)
 

@@ -46,6 +46,8 @@ class ThreadOverviews:
             compactions=size.compactions if size is not None else None,
             new_thread_id=summary.new_thread_id,
             asks=asks(writer.state) if writer is not None else None,
+            branch_name=summary.branch_name,
+            last_words=summary.last_words,
         )
 
     async def _meter(self, summary: ThreadSummary) -> ContextStatus | None:

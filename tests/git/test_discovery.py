@@ -4,6 +4,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from trimpoint.git.dot_git import branch_of
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing import repository
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
@@ -48,6 +49,19 @@ async def test_a_work_tree_of_a_bare_repository_is_found_and_the_repository_itse
     git(bare, "worktree", "add", "--quiet", str(tmp_path / "linked"))
     assert (await found(tmp_path / "linked")).common_dir == bare
     assert "no work tree" in (await _refused(bare)).reason
+
+
+def test_the_branch_of_a_folder_is_the_one_that_git_names(tmp_path: Path) -> None:
+    folder = new_repository(tmp_path / "tree", {"sub/a": "x"})
+    long = "topic/" + "x" * 200
+    git(folder, "checkout", "--quiet", "-b", long)
+    git(folder, "worktree", "add", "--quiet", "-b", "été", str(tmp_path / "linked"))
+    assert branch_of(str(folder / "sub")) == long
+    assert branch_of(str(tmp_path / "linked")) == "été"
+    git(folder, "checkout", "--quiet", "--detach")
+    assert branch_of(str(folder)) is None
+    assert branch_of(str(tmp_path)) is None
+    assert branch_of(str(tmp_path / "is not there")) is None
 
 
 async def test_the_git_directory_is_no_work_tree(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""Decides whether a `.git` makes a repository, by git's own rule. Imports little: the command line
-asks at each start.
+"""Decides whether a `.git` makes a repository, by git's own rule, and which branch is checked out.
+Imports little: the command line asks at each start.
 """
 
 import os
@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 
 _HEAD = re.compile(rb"ref: *refs/|[0-9a-f]{40}")
-_READ_BYTES = 64
+_READ_BYTES = 4096
+_BRANCH, _GIT_DIR = b"ref: refs/heads/", b"gitdir: "
 
 
 def is_repository(dot_git: str | bytes) -> bool:
@@ -16,13 +17,27 @@ def is_repository(dot_git: str | bytes) -> bool:
     """
     path = os.fsdecode(dot_git)
     if os.path.isfile(path):
-        return _begin_of(path).startswith(b"gitdir: ")
+        return _begin_of(path).startswith(_GIT_DIR)
     head = os.path.join(path, "HEAD")
     if os.path.islink(head):
         is_head = os.readlink(head).startswith("refs/")
     else:
         is_head = _HEAD.match(_begin_of(head)) is not None
     return is_head and all(os.path.isdir(os.path.join(path, name)) for name in ("objects", "refs"))
+
+
+def branch_of(folder: str) -> str | None:
+    """Returns the branch that is checked out where the folder is, or None outside of a repository
+    and where a commit is checked out.
+    """
+    for place in folders_to_look_in(os.path.realpath(folder)):
+        dot_git = os.path.join(place, ".git")
+        if is_repository(dot_git):
+            # Empty for a folder, which cannot be read.
+            named = os.fsdecode(_begin_of(dot_git).removeprefix(_GIT_DIR).strip())
+            head = _begin_of(os.path.join(place, named or ".git", "HEAD")).strip()
+            return os.fsdecode(head.removeprefix(_BRANCH)) if head.startswith(_BRANCH) else None
+    return None
 
 
 def folders_to_look_in(folder: str) -> Iterator[str]:

@@ -16,6 +16,7 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import has_agent_tools, model_in
+from trimpoint.git.dot_git import branch_of
 from trimpoint.operations.fillings import end_filling
 from trimpoint.operations.history.adoption import (
     OpenedThread,
@@ -212,7 +213,8 @@ def _creation(
         parent_thread_id=thread.get("forkedFromId"),
         project_id=thread.get("projectId"),
         worktree_id=cwd,
-        branch_name=as_dict(thread.get("gitInfo")).get("branch"),
+        # Codex tells it of a thread in which a turn has begun.
+        branch_name=as_dict(thread.get("gitInfo")).get("branch") or branch_of(cwd),
         name=thread.get("name"),
     )
 

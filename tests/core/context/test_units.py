@@ -1,7 +1,14 @@
 """The segments of the active context, their ids, and why some are protected."""
 
+from typing import Any
+
 import pytest
-from trimpoint.core.context.segments import SUMMARY_ID, ContextSegment, context_segments
+from trimpoint.core.context.segments import (
+    SUMMARY_ID,
+    ContextSegment,
+    Segments,
+    context_segments,
+)
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 
@@ -249,3 +256,17 @@ def test_a_message_with_an_unknown_role_is_listed_all_the_same(role: str | None)
         "assistant",
         "assistant",
     ]
+
+
+def test_a_long_list_of_segments_is_freed_in_pieces() -> None:
+    left: set[int] = set()
+
+    class Freed:
+        def __del__(self) -> None:
+            left.add(len(segments))
+
+    segments: Any = Segments(Freed() for _ in range(10_000))  # type: ignore[misc]
+    assert isinstance(context_segments(started(turns=1).state), Segments)
+    segments.__del__()
+    assert len(left) == 3
+    assert min(left) == 0

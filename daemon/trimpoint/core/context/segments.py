@@ -22,7 +22,7 @@ from trimpoint.core.context.active_context import (
     message_item,
     summary_item,
 )
-from trimpoint.core.context.groups import ItemGroup, grouped, is_message
+from trimpoint.core.context.groups import ItemGroup, grouped
 from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.context.removals import discarded_positions, masked_item, masks_of
 from trimpoint.core.context.segment_kinds import SegmentKind, kind_of, preview, preview_of
@@ -43,6 +43,7 @@ SUMMARY: Final = "summary"
 NOT_RECORDED: Final = "notRecorded"
 PINNED: Final = "pinned"
 INJECTED: Final = "injected"
+_FREED_AT_ONCE: Final = 4096
 
 
 class ContextSegment(NamedTuple):
@@ -69,7 +70,17 @@ class ContextSegment(NamedTuple):
     is_masked: bool = False
 
 
-def context_segments(state: ThreadState) -> list[ContextSegment]:
+class Segments(list[ContextSegment]):
+    """A list of segments that is freed piece by piece: to free a long one at once would let no
+    other thread run meanwhile.
+    """
+
+    def __del__(self) -> None:
+        while self:
+            del self[-_FREED_AT_ONCE:]
+
+
+def context_segments(state: ThreadState) -> Segments:
     """Returns the segments of the active context in the order in which the model sees them, without
     discarded ones.
     """
@@ -99,7 +110,9 @@ def context_segments(state: ThreadState) -> list[ContextSegment]:
         segments.extend(_segments_of(state, index, skipped))
         skipped = 0
     segments.extend(map(_injected, injected, state.active_injected))
-    return _with_pinned_protected(state, _with_newest_protected(_with_unique_ids(segments)))
+    return Segments(
+        _with_pinned_protected(state, _with_newest_protected(_with_unique_ids(segments)))
+    )
 
 
 def _carried(state: ThreadState) -> Iterator[ContextSegment]:
@@ -229,7 +242,7 @@ def _short_id(turn_index: int, number: int) -> str:
 def _role(group: ItemGroup) -> str:
     if group.calls:
         return "tool"
-    return next((str(item.get("role")) for item in group.items if is_message(item)), "assistant")
+    return str(group.said[0][0]) if group.said else "assistant"
 
 
 def _protections(

@@ -216,8 +216,7 @@ class SlashRunner:
             said = self._pinned(parsed, done)
             return with_members(ended, said=said, undo=parsed.way_back(done))
         if isinstance(parsed, Compress):
-            segments = await off_loop(writer.state, context_segments)
-            left = total_tokens(segments)
+            left = await off_loop(writer.state, lambda now: total_tokens(context_segments(now)))
             said = f"{ended.said} {remaining_text(left, parsed.target or 0)}"
             ended = with_members(ended, said=said)
         if isinstance(request, MaskContext):

@@ -46,7 +46,7 @@ log = structlog.get_logger()
 # A ledger of 100,000 turns is many small objects without a cycle among them; Python's own
 # thresholds look for cycles in it dozens of times while it is unpacked, which takes twice as long
 # as the unpacking. All clients wait for a collection, so that the younger ones are small.
-GC_THRESHOLDS = (5_000, 5, 4_000)
+GC_THRESHOLDS = (2_000, 5, 10_000)
 # While a thread weighs a long context, the event loop waits for it so long each time that it has
 # read or written something; Python's own 5 ms make 20 ms of each request.
 SWITCH_INTERVAL_S = 0.001

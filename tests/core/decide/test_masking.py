@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from trimpoint.core.context import removals
 from trimpoint.core.context.active_context import turn_items
 from trimpoint.core.context.generations import conversation_items
 from trimpoint.core.context.inspection import inspect_context
+from trimpoint.core.context.removals import freed_by_masks, masked_item
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.discarding import CompressionPlan, plan_compression, total_tokens
 from trimpoint.core.decide.undoing import newest_boundary
@@ -196,6 +198,22 @@ def test_people_see_the_output_and_that_it_is_masked() -> None:
     assert (divider.label, divider.masked_count) == ("Output left the context", 1)
     [point] = read_model(thread.state, FREE).context_trim_points
     assert (point.masked_entry_ids, point.discarded_entry_ids) == ([one], [])
+
+
+def test_a_mask_weighs_each_output_and_its_placeholder_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weighed: list[bytes] = []
+
+    def counted(item: bytes) -> int:
+        weighed.append(item)
+        return len(item)
+
+    monkeypatch.setattr(removals, "estimate_tokens", counted)
+    items = [*map(msgspec.json.encode, (call("a"), output("a", "found " * 50)))]
+    assert freed_by_masks(items, {0: "", 1: "h1.2"}).keys() == {1}
+    assert weighed[0] == items[1]
+    assert weighed[1:] == [masked_item(items[1], "h1.2")]
 
 
 def test_the_x_ray_knows_a_masked_item() -> None:

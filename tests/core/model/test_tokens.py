@@ -4,7 +4,9 @@ once.
 
 from typing import Any
 
+import msgspec
 import pytest
+from trimpoint.core.model import tokens
 from trimpoint.core.model.tokens import (
     IMAGE_TOKENS,
     ITEM_TOKENS,
@@ -149,3 +151,21 @@ def test_many_items_cost_what_each_costs_and_very_large_ones_about_that() -> Non
     costs = sum(map(estimate_tokens, large))
     assert estimate_total(large) == pytest.approx(costs, rel=0.02)
     assert estimate_total([*large, image]) == estimate_total(large) + ITEM_TOKENS + IMAGE_TOKENS
+
+
+@pytest.mark.parametrize(("chars", "times"), [(800, 1), (2_000, 2)])
+def test_a_short_item_is_weighed_once(
+    monkeypatch: pytest.MonkeyPatch, chars: int, times: int
+) -> None:
+    weighed: list[bytes] = []
+    inner = tokens._weigh
+
+    def counted(items: list[bytes], sampled_chars: int) -> float:
+        weighed.extend(items)
+        return inner(items, sampled_chars)
+
+    monkeypatch.setattr(tokens, "_weigh", counted)
+    tokens._tokens_of_short.cache_clear()
+    item = msgspec.json.encode({"text": "word " * (chars // 5)})
+    assert estimate_tokens(item) == estimate_tokens(bytes(bytearray(item)))
+    assert weighed == [item] * times

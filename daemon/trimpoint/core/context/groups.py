@@ -6,7 +6,6 @@ refuses one without the other. Items are only ever appended to a turn, so a grou
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -18,28 +17,38 @@ from trimpoint.core.model.ledger import Entry
 Item = dict[str, Any]
 
 
-@dataclass(eq=False)
 class ItemGroup:
-    """A group of raw items. `positions` are the positions of its items in the turn.
+    """A group of raw items. `positions` are the positions of its items in the turn, `calls` its
+    tool calls, those of the model provider's own tools included, and `said` its messages, each as
+    its role and its text.
 
     `is_anonymous` marks a tool call whose id no entry has. Entries whose id no item has are matched
     with such groups: code that calls tools has one entry for each call, but one item for all.
     """
 
-    positions: list[int] = field(default_factory=list[int])
-    items: list[Item] = field(default_factory=list[Item])
-    entries: list[Entry] = field(default_factory=list[Entry])
-    is_anonymous: bool = False
+    __slots__ = ("calls", "entries", "is_anonymous", "items", "positions", "said")
 
-    @property
-    def calls(self) -> list[Item]:
-        """Returns the group's tool calls, those of the model provider's own tools included."""
-        return [item for item in self.items if str(item.get("type", "")).endswith("_call")]
+    def __init__(self) -> None:
+        self.positions: list[int] = []
+        self.items: list[Item] = []
+        self.entries: list[Entry] = []
+        self.calls: list[Item] = []
+        self.said: list[tuple[Any, str]] = []
+        self.is_anonymous = False
 
     @property
     def text(self) -> str:
         """Returns the text of the group's first message, or an empty string."""
-        return next((message_text(item) for item in self.items if is_message(item)), "")
+        return self.said[0][1] if self.said else ""
+
+    def add(self, position: int, item: Item) -> None:
+        """Adds an item of the turn."""
+        self.positions.append(position)
+        self.items.append(item)
+        if is_message(item):
+            self.said.append((item.get("role"), message_text(item)))
+        elif str(item.get("type", "")).endswith("_call"):
+            self.calls.append(item)
 
 
 def grouped(items: Sequence[Item], entries: Sequence[Entry]) -> list[ItemGroup]:
@@ -47,12 +56,13 @@ def grouped(items: Sequence[Item], entries: Sequence[Entry]) -> list[ItemGroup]:
     items.
     """
     groups = _group_by_reasoning(items)
-    names = _owners(groups)
+    names: dict[str, ItemGroup] = {}  # of an id that was used twice, the first group
     activity_ids = {entry.id for entry in entries if entry.kind != "message"}
     for one in groups:
-        one.is_anonymous = bool(one.calls) and not any(
-            name in activity_ids for item in one.items for name in _names(item)
-        )
+        own = [name for item in one.items for name in _names(item)]
+        for name in own:
+            names.setdefault(name, one)
+        one.is_anonymous = bool(one.calls) and activity_ids.isdisjoint(own)
     unmatched = {id(group): group for group in groups if group.text}
     anonymous = [group for group in groups if group.is_anonymous]
     last_start = -1
@@ -91,8 +101,7 @@ def _group_by_reasoning(items: Sequence[Item]) -> list[ItemGroup]:
         group = callers.get(call_id(item)) if is_output(item) else _continues(thought, item)
         if group is None:
             groups.append(group := ItemGroup())
-        group.positions.append(position)
-        group.items.append(item)
+        group.add(position, item)
         if is_call(item):
             # Some providers use ids again, so a result belongs to the last call with its id.
             callers[call_id(item)] = group
@@ -115,24 +124,8 @@ def _is_model_output(item: Item) -> bool:
     return is_reasoning(item) or str(item.get("type", "")).endswith("_call")
 
 
-def _owners(groups: Sequence[ItemGroup]) -> dict[str, ItemGroup]:
-    """Returns the group for each id of an item or call; for an id that was used twice, the first
-    group.
-    """
-    owners: dict[str, ItemGroup] = {}
-    for group in groups:
-        for item in group.items:
-            for name in _names(item):
-                owners.setdefault(name, group)
-    return owners
-
-
 def _has_message(group: ItemGroup, entry: Entry) -> bool:
-    messages = [
-        message_text(item)
-        for item in group.items
-        if is_message(item) and item.get("role") == entry.role
-    ]
+    messages = [text for role, text in group.said if role == entry.role]
     if not entry.detail:
         return entry.text in messages
     # Around attachments Codex adds text that the entry does not have.

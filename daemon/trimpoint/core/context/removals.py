@@ -42,26 +42,34 @@ def masked_item(raw: bytes, history_id: str | None) -> bytes:
     if history_id is None:
         return raw
     item: dict[str, Any] = msgspec.json.decode(raw)
-    if item.get("type") in OUTPUTS:
-        text = _placeholder(f"output of {estimate_tokens(raw):,} tokens", history_id)
-        return msgspec.json.encode({**item, "output": text})
-    parts = as_list(item.get("content"))
-    if not any(map(_is_image, parts)):
-        return raw
-    text = _placeholder("image", history_id)
-    shown = [{"type": "input_text", "text": text} if _is_image(part) else part for part in parts]
-    return msgspec.json.encode({**item, "content": shown})
+    return _masked(item, history_id, estimate_tokens(raw)) if _can_be_masked(item) else raw
 
 
 def freed_by_masks(items: Sequence[bytes], named: Mapping[int, str]) -> dict[int, int]:
     """Returns the positions that a mask makes smaller, each with the number of estimated tokens by
     which it does. `named` are positions with the ids that their placeholders have.
     """
-    freed = {
-        at: estimate_tokens(items[at]) - estimate_tokens(masked_item(items[at], name))
-        for at, name in named.items()
-    }
+    freed: dict[int, int] = {}
+    for at, name in named.items():
+        item: dict[str, Any] = msgspec.json.decode(items[at])
+        if _can_be_masked(item):
+            tokens = estimate_tokens(items[at])
+            freed[at] = tokens - estimate_tokens(_masked(item, name, tokens))
     return {at: tokens for at, tokens in freed.items() if tokens > 0}
+
+
+def _can_be_masked(item: dict[str, Any]) -> bool:
+    return item.get("type") in OUTPUTS or any(map(_is_image, as_list(item.get("content"))))
+
+
+def _masked(item: dict[str, Any], history_id: str, tokens: int) -> bytes:
+    if item.get("type") in OUTPUTS:
+        text = _placeholder(f"output of {tokens:,} tokens", history_id)
+        return msgspec.json.encode({**item, "output": text})
+    text = _placeholder("image", history_id)
+    parts = as_list(item.get("content"))
+    shown = [{"type": "input_text", "text": text} if _is_image(part) else part for part in parts]
+    return msgspec.json.encode({**item, "content": shown})
 
 
 def _is_image(part: object) -> bool:

@@ -13,6 +13,7 @@ Counting four characters as a token would be wrong by up to 63 %.
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -33,6 +34,9 @@ length together. Weighing takes up to 40 ns a character.
 SAMPLED_TOTAL_CHARS: Final = 512 * 1024
 """The same for the texts of many items whose sum is wanted. 16 MiB would take half a second."""
 _ITEMS_AT_ONCE = 1_000
+# A context is weighed again for each command, preview and meter, and is nearly the same each time:
+# the estimates of so many items are remembered, at most 8 MiB of them.
+_REMEMBERED, _SHORT_BYTES = 8_192, 1_024
 # Sealed content is base64 of an envelope with encrypted text. Four bytes of that text are counted
 # as a token, which is an assumption.
 _SEALED_ENVELOPE_BYTES = 650
@@ -62,7 +66,7 @@ def estimate_tokens(item: bytes) -> int:
     An image counts as `IMAGE_TOKENS` whatever its size; sealed content is estimated from its
     length.
     """
-    return ITEM_TOKENS + round(_weigh([item], SAMPLED_CHARS))
+    return _tokens_of_short(item) if len(item) <= _SHORT_BYTES else _tokens_of(item)
 
 
 def estimate_total(items: Iterable[bytes]) -> int:
@@ -96,6 +100,13 @@ def short_count(count: int) -> str:
                 else f"{scaled:.1f}".removesuffix(".0") + unit
             )
     return str(count)
+
+
+def _tokens_of(item: bytes) -> int:
+    return ITEM_TOKENS + round(_weigh([item], SAMPLED_CHARS))
+
+
+_tokens_of_short = lru_cache(_REMEMBERED)(_tokens_of)
 
 
 def _weigh(items: list[bytes], sampled_chars: int) -> float:

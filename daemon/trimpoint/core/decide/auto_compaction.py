@@ -23,6 +23,7 @@ from trimpoint.core.context.context_size import (
     window_of,
 )
 from trimpoint.core.context.provider_compactions import seen_turns
+from trimpoint.core.decide.trimming import UNPINNED, leaves_all_pinned
 from trimpoint.core.evolve.compaction_attempts import AUTO, REMEMBERED
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Policy, Stamp, in_force
@@ -64,6 +65,7 @@ def is_compaction_due(state: ThreadState, policy: Policy) -> bool:
         and reported_level(state, policy) == "critical"
         and not has_stopped(state, policy)
         and plan_trim(state, _turns_to_keep(state, policy)) is not None
+        and not leaves_all_pinned(state, _turns_to_keep(state, policy))
     )
 
 
@@ -112,7 +114,7 @@ def _auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
     if policy.auto == "off" or level in (None, "ok"):
         return rm.AutoCompaction(mode=policy.auto, state="idle", message="")
     if policy.auto == "compact" and has_stopped(state, policy):
-        return _advised(policy, "stopped", stop_reason(state, policy))
+        return _advised(policy, "stopped", stop_reason(state, policy), ADVICE)
     if is_compaction_due(state, policy):
         return rm.AutoCompaction(
             mode=policy.auto,
@@ -120,13 +122,18 @@ def _auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
             message=(said := f"{_usage_text(state, policy)} It is compacted before the next turn."),
             said=said,
         )
-    return _advised(policy, "idle", _usage_text(state, policy))
+    if leaves_all_pinned(state, 0):
+        said = f"{_usage_text(state, policy)} What could be summarized is pinned."
+        return _advised(policy, "idle", said, [*UNPINNED])
+    return _advised(policy, "idle", _usage_text(state, policy), ADVICE)
 
 
-def _advised(policy: Policy, state: Literal["idle", "stopped"], said: str) -> rm.AutoCompaction:
-    message = f"{said} {hint_text(ADVICE, Spelling.SLASH)}"
+def _advised(
+    policy: Policy, state: Literal["idle", "stopped"], said: str, hints: list[CommandHint]
+) -> rm.AutoCompaction:
+    message = f"{said} {hint_text(hints, Spelling.SLASH)}"
     return rm.AutoCompaction(
-        mode=policy.auto, state=state, message=message, said=said, hints=[*ADVICE]
+        mode=policy.auto, state=state, message=message, said=said, hints=[*hints]
     )
 
 

@@ -2,6 +2,9 @@
 opens.
 """
 
+from collections.abc import Iterator
+from itertools import accumulate
+
 import msgspec
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
@@ -49,7 +52,8 @@ _ALL_THE_SAME = (
     CommandHint("/clear", "drops it"),
 )
 _ALL_PINNED = "Nothing to trim: what would be pruned is pinned, and stays."
-_UNPINNED = (CommandHint("/unpin", "lets go of the newest pin"), CommandHint("/pins", "lists them"))
+_PINNED = "Not enough to compact: what would be summarized is pinned, and stays."
+UNPINNED = (CommandHint("/unpin", "lets go of the newest pin"), CommandHint("/pins", "lists them"))
 _SHOWN = CommandHint("/context", "shows what the context holds")
 _UNDONE = CommandHint("/undo", "takes the last trim back")
 SMALL_SUMMARY_TOKENS = 200
@@ -66,7 +70,7 @@ def trim(state: ThreadState, command: wire.TrimContext, stamp: Stamp) -> Decisio
         return refusal
     trigger, summary = command.trigger or "clear", _unless_blank(command.summary)
     if summary is None and _prunes_only_pinned(state, plan):
-        return Rejected(Reason.NOTHING_TO_TRIM, _ALL_PINNED, hints=_UNPINNED)
+        return Rejected(Reason.NOTHING_TO_TRIM, _ALL_PINNED, hints=UNPINNED)
     trimmed = open_trimmed_generation(state, plan, stamp, "clear", trigger, summary, 0)
     return Accepted((ev.OperationStarted(stamp.id, "clear"), *trimmed), stamp.id)
 
@@ -168,6 +172,9 @@ def compact(
         and (refusal := larger_again(state, keep, f"/compact --keep {keep}")) is not None
     ):
         return refusal
+    if not command.force and leaves_all_pinned(state, keep):
+        hints = (*UNPINNED, _ALL_THE_SAME[0])
+        return Rejected(Reason.NOT_ENOUGH_MESSAGES, _PINNED, hints=hints)
     summarizer = policy.summarizer
     requested = ev.CompactionRequested(
         stamp.id,
@@ -238,7 +245,7 @@ def not_smaller(state: ThreadState, operation: Operation, summary: str) -> Rejec
     tokens = _summary_tokens(summary)
     if operation.compaction_force or tokens <= SMALL_SUMMARY_TOKENS:
         return None
-    replaced = _replaced_tokens(state, operation)
+    replaced = sum(_replaced_weights(state, operation.compaction_keep))
     if tokens < replaced:
         return None
     what = f"The summary has about {tokens:,} tokens, and what it stands for about {replaced:,}"
@@ -253,7 +260,7 @@ def _with_origin(
         event,
         model=operation.compaction_model,
         guidance=operation.compaction_guidance,
-        tokens_before=_replaced_tokens(state, operation),
+        tokens_before=sum(_replaced_weights(state, operation.compaction_keep)),
         tokens_after=_summary_tokens(event.summary),
     )
 
@@ -262,15 +269,28 @@ def _summary_tokens(summary: str) -> int:
     return estimate_tokens(summary_item(summary, 0))
 
 
-def _replaced_tokens(state: ThreadState, operation: Operation) -> int:
-    """Returns the estimated tokens of an earlier summary and the pruned turns, which the new
-    summary replaces.
+def leaves_all_pinned(state: ThreadState, keep: int) -> bool:
+    """Returns whether the turns that a compaction would summarize are pinned and stay, but for less
+    than a small summary takes: the context would grow.
     """
-    keep = operation.compaction_keep
-    going = state.active_turns[: state.active_turn_count - keep] if keep else state.active_turns
-    earlier = current_summary(state)
-    opened = next_generation(state, "compact", going, earlier, state.generation.skipped_items)
-    return sum(opened_weights(state, msgspec.structs.replace(opened, pins=())))
+    pinned = {pin.turn_id for pin in state.pins}
+    going = state.active_turns[: state.active_turn_count - keep]
+    if not any(turn.id in pinned for turn in going):
+        return False
+    weights = accumulate(_replaced_weights(state, keep), initial=0)
+    return all(tokens <= SMALL_SUMMARY_TOKENS for tokens in weights)
+
+
+def _replaced_weights(state: ThreadState, keep: int) -> Iterator[int]:
+    """Yields the estimated tokens of an earlier summary and of each pruned turn, which the new
+    summary replaces. Pinned turns stay.
+    """
+    pinned = {pin.turn_id for pin in state.pins}
+    turns = state.active_turns
+    going = [turn for turn in turns[: len(turns) - keep] if turn.id not in pinned]
+    skipped = state.generation.skipped_items if going and going[0] is turns[0] else 0
+    opened = next_generation(state, "compact", going, current_summary(state), skipped)
+    return opened_weights(state, msgspec.structs.replace(opened, pins=()))
 
 
 def _carried_by_provider(

@@ -262,3 +262,28 @@ async def test_an_end_that_codex_and_the_daemon_report_is_told_once() -> None:
         await anyio.wait_all_tasks_blocked()
         assert life_of(stage.client.received).ended == ["T1"]
         assert stage.client.methods().count("turn/completed") == 1
+
+
+async def test_a_turn_that_begins_is_told_behind_the_end_of_the_one_before_it() -> None:
+    async with opened_stage() as stage:
+        await stage.thread("T0")
+        for turn_id in ("T1", "T2"):
+            stage.says("turn/started", turn={"id": turn_id, "items": [], "status": "inProgress"})
+        for turn_id in ("T1", "T2"):
+            stage.says("turn/completed", turn={"id": turn_id, "items": [], "status": "completed"})
+        await stage.hears("turn/completed", times=2)
+        await anyio.wait_all_tasks_blocked()
+        life = life_of(stage.client.received)
+        assert (life.ended, life.running) == (["T1", "T2"], None)
+
+
+async def test_the_end_of_a_turn_that_was_repeated_is_told_once() -> None:
+    async with opened_stage() as stage:
+        writer = await stage.thread("T0")
+        stage.says("turn/started", turn={"id": "T1", "items": [], "status": "inProgress"})
+        writer.state.turn_aliases["T1 again"] = "T1"  # as after an overflow
+        stage.says("turn/completed", turn={"id": "T1 again", "items": [], "status": "completed"})
+        await stage.hears("turn/completed")
+        stage.operations.router.on_epoch_ended(1, "it was killed")
+        await anyio.wait_all_tasks_blocked()
+        assert stage.client.methods().count("turn/completed") == 1

@@ -8,6 +8,7 @@ from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.decide.reverting import resolve_target, target_items
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import busy
 from trimpoint.core.model.operations import Phase
 from trimpoint_protocol.errors import Reason
 
@@ -186,6 +187,39 @@ def test_a_busy_thread_is_not_reverted() -> None:
     thread = started(turns=2)
     thread.begin_turn()
     thread.when(revert(turn_count=1)).rejected(Reason.TURN_IN_PROGRESS)
+
+
+def test_a_turn_that_codex_begins_during_a_revert_is_ended_and_taken_back_with_it() -> None:
+    thread = started()
+    first, second = thread.turns(2)
+    thread.do(revert(turn_id=first, scope="context"))
+    thread.advance(Phase.STARTING)
+    running = thread.begin_turn()
+    operation = thread.state.open_operation
+    assert operation is not None
+    thread.do(internal.CompleteRevert(operation.id, "codex-thread"))
+    assert busy(thread.state) is None
+    assert [turn.id for turn in thread.state.turns] == [first]
+    thread.revert(undo=True)
+    assert [(turn.id, turn.status) for turn in thread.state.turns[1:]] == [
+        (second, "completed"), (running, "interrupted"),
+    ]  # fmt: skip
+
+
+def test_a_turn_that_an_older_journal_has_as_running_as_it_was_reverted_keeps_no_thread_busy() -> (
+    None
+):
+    thread = started()
+    first, _ = thread.turns(2)
+    thread.do(revert(turn_id=first, scope="context"))
+    thread.begin_turn()
+    operation = thread.state.open_operation
+    assert operation is not None
+    thread.write(
+        ev.CheckpointRestored(operation.id, first, "context", False),
+        ev.OperationAdvanced(operation.id, Phase.READY, "Reverted."),
+    )
+    assert busy(thread.state) is None
 
 
 def test_a_revert_that_is_over_is_not_completed_again() -> None:

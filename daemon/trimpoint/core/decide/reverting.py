@@ -46,6 +46,7 @@ from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState
 
 FILES = "files+context"
+REVERTED = "It began while the thread was being reverted, which took it back."
 
 
 class RevertTarget(NamedTuple):
@@ -289,10 +290,13 @@ def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Dec
         events.append(
             ev.FilesRestored(operation.id, reverting.files, command.written, command.removed)
         )
+    target = resolve_target(state, reverting)
+    if target is not None and (running := state.running_turn_id) is not None:
+        # Codex began it by itself in the session that is left, and ends it as that is archived.
+        events.append(ev.TurnCompleted(running, "interrupted", REVERTED, items_heard=False))
     events.append(
         ev.CheckpointRestored(operation.id, reverting.turn_id, reverting.scope, reverting.undo)
     )
-    target = resolve_target(state, reverting)
     if target is not None and command.provider_thread_id is not None:
         opened = _opened(state, target, in_provider=command.in_provider)
         bound = ev.ProviderThreadBound(

@@ -24,7 +24,6 @@ def roll_back_turns(state: ThreadState, event: ev.TurnsRolledBack, at_ms: int) -
     if state.undo_state is not None and first < state.undo_state.kept_turns:
         state.undo_state = None
     _cut_ledger(state, first)
-    state.running_turn_id = None  # the newest turn: a journal may have it as running
     # What a client had put there before the turn stays in the provider thread (measured: 0.163,
     # 0.171).
     state.injected_before_next = injected
@@ -79,6 +78,7 @@ def _cut_ledger(state: ThreadState, first: int) -> None:
     """
     if first == len(state.turns):
         return
+    state.running_turn_id = None  # the newest turn: a journal may have it as running
     state.usage.overhead = overhead_tokens(state)
     state.usage.overhead_until = state.generation.number
     state.pins = placed_notes(state.pins, first)

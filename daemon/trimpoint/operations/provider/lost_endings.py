@@ -141,14 +141,18 @@ class LostEndings:
 
     def _rested(self, thread_id: str) -> None:
         writer = self._registry.loaded(thread_id)
-        if writer is not None and (turn_id := writer.state.running_turn_id) is not None:
+        running = writer.state.running_turn_id if writer is not None else None
+        turn_id = running or self._threads.router.begun(thread_id)
+        if turn_id is not None:
             self._watch_for(thread_id, turn_id, self.limits.after_rest_s, NEVER_TOLD)
 
     def _watch_for(
         self, thread_id: str, turn_id: str, within_s: float, why: str, entries: int = 0
     ) -> None:
         writer = self._registry.loaded(thread_id)
-        if writer is None or not _runs(writer.state, turn_id) or (turn_id, why) in self._watched:
+        if writer is None or (turn_id, why) in self._watched:
+            return
+        if not (_runs(writer.state, turn_id) or self._is_unwritten(writer.state, turn_id)):
             return
         self._watched.add((turn_id, why))
         spawn(self._tasks, self._watch, thread_id, turn_id, within_s, why, entries)
@@ -159,6 +163,9 @@ class LostEndings:
         try:
             await anyio.sleep(within_s)
             writer = self._registry.loaded(thread_id)
+            while writer is not None and self._is_unwritten(writer.state, turn_id):
+                await anyio.sleep(within_s)
+                writer = self._registry.loaded(thread_id)
             if writer is None or not _runs(writer.state, turn_id):
                 return
             goes_on = why == NEVER_TOLD or (why == DENIED and len(writer.state.entries) > entries)
@@ -169,6 +176,12 @@ class LostEndings:
             log.warning("turn_not_ended", thread_id=thread_id, turn_id=turn_id, detail=str(error))
         finally:
             self._watched.discard((turn_id, why))
+
+    def _is_unwritten(self, state: ThreadState, turn_id: str) -> bool:
+        """Returns whether the disk refuses the turn's beginning, of which clients were told. It is
+        in the state, and can be ended, once the disk takes it.
+        """
+        return turn_id not in state.turn_index and self._threads.router.begun(state.id) == turn_id
 
     async def _is_at_work(self, state: ThreadState) -> bool:
         """Returns whether Codex is working on the thread again. Returns False if Codex does not

@@ -43,9 +43,11 @@ from trimpoint.operations.routing.sub_agents import SUB_AGENT_RESTS, SubAgents
 from trimpoint.operations.routing.thread_messages import (
     WENT_AWAY,
     facts_in,
+    has_ended,
     interrupted,
     provider_thread_of,
     rests,
+    turn_named_in,
 )
 from trimpoint.operations.routing.turn_end_buffer import TurnEndBuffer
 from trimpoint.threads.errors import JournalRefuses, ThreadError
@@ -67,7 +69,7 @@ class NotificationRouter:
     ) -> None:
         self.watches: dict[str, Watch] = {}
         self._sink = OrderedSink(registry, sink, before_turn_ends, tasks)
-        self.in_order = self._sink.in_order
+        self.in_order, self.begun = self._sink.in_order, self._sink.begun
         self.turn_ends = TurnEndBuffer(registry, self._sink.publish, tasks)
         self.fast_path: FastPath | None = None
         self._child_exit_subscribers: list[Callable[[], None]] = []
@@ -360,18 +362,16 @@ class NotificationRouter:
         is recorded: Codex began it as the session was left, and ends it when it is archived. It may
         have been read back before Codex said that it began.
         """
-        running = self._running_turn(route.thread_id)
+        writer = self._registry.loaded(route.thread_id)
+        running = None if writer is None else writer.state.running_turn_id
         if message.method != "turn/started" or (route.generation and running is None):
             self.record(route, message)
-        told = self._sink.begun(route.thread_id)
-        is_running = message.object("turn").get("id") in {running, told} - {None}
-        changed = self._running_turn(route.thread_id) != running
-        if message.method not in TURN_LIMITS or changed or is_running:
+        turn_id = turn_named_in(message)
+        is_told = turn_id in {running, self._sink.begun(route.thread_id)} - {None}
+        if message.method not in TURN_LIMITS:
+            is_told = is_told or writer is None or has_ended(writer.state, turn_id)
+        if is_told or (writer is not None and writer.state.running_turn_id != running):
             self._sink.publish(route.thread_id, message)
-
-    def _running_turn(self, thread_id: str) -> str | None:
-        writer = self._registry.loaded(thread_id)
-        return None if writer is None else writer.state.running_turn_id
 
     def record(self, route: Route, message: CodexMessage) -> None:
         """Records the facts of a notification, if it has any."""

@@ -3,7 +3,7 @@ everything that was recorded before it is durable.
 
 Always true: while something about a thread waits, all that comes later waits behind it: turns and
 their items, requests of Codex, the turns of compactions and of typed commands. The end of a turn is
-told once, whether Codex or the daemon reports it, or both.
+told once, whether Codex or the daemon reports it, or both, and before another turn begins.
 """
 
 from collections import deque
@@ -21,6 +21,7 @@ from trimpoint.codex.notifications.client_sink import ClientSink
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase, is_open
+from trimpoint.operations.routing.thread_messages import ended_as_interrupted
 from trimpoint.operations.routing.turn_end_buffer import BEGUN, ENDED, turn_id_of
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
@@ -35,6 +36,7 @@ Send = Callable[[], object]
 LONGEST_WAIT_S = 10.0
 # Two reports of one end come within seconds of each other.
 REMEMBERED_ENDS = 256
+OVERTAKEN = "Codex began another turn before it reported how this one ended."
 
 
 class Outgoing(NamedTuple):
@@ -83,10 +85,10 @@ class OrderedSink:
         send = partial(self._sink.publish, thread_id, message)
         if thread_id is None or message.method != ENDED:
             if thread_id is not None and message.method == BEGUN:
-                self._begun[thread_id] = turn_id_of(message)
+                self._begin(thread_id, self._turn_in(thread_id, message))
             self.in_order(thread_id, send)
             return
-        end = thread_id, turn_id_of(message)
+        end = thread_id, self._turn_in(thread_id, message)
         if self._begun.get(thread_id) == end[1]:
             del self._begun[thread_id]
         if end in self._ended:
@@ -98,6 +100,23 @@ class OrderedSink:
         waiting.append(Outgoing(send, when_durable=True))
         if len(waiting) == 1:
             spawn(self._tasks, self._send_waiting, thread_id, waiting)
+
+    def _begin(self, thread_id: str, turn_id: str) -> None:
+        """Notes that a turn begins, before which clients are told that the one before it has ended.
+        Codex may say so later, as of a turn that it began in a session as that was left.
+        """
+        before = self._begun.get(thread_id)
+        if before is not None and before != turn_id:
+            method, params = ended_as_interrupted(thread_id, before, OVERTAKEN)
+            self.publish(thread_id, CodexMessage.compose(method, params))
+        self._begun[thread_id] = turn_id
+
+    def _turn_in(self, thread_id: str, message: CodexMessage) -> str:
+        """Returns the id of the turn that begins or ends; Codex has another one for a repeated
+        turn.
+        """
+        turn_id, writer = turn_id_of(message), self._registry.loaded(thread_id)
+        return turn_id if writer is None else writer.state.turn_aliases.get(turn_id, turn_id)
 
     def publish_compaction(self, thread_id: str, message: CodexMessage) -> None:
         self.in_order(thread_id, partial(self._sink.publish_compaction, thread_id, message))

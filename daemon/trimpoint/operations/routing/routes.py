@@ -6,9 +6,11 @@ from enum import StrEnum
 from typing import NamedTuple
 
 # Notifications of a retired provider thread that are recorded and passed on: a terminal's output
-# after a trim, and a turn that Codex began just before it.
+# after a trim, and a turn that Codex began just before it, with what it asks.
 TURN_LIMITS = frozenset({"turn/started", "turn/completed"})
-RETIRED_THREAD_METHODS = TURN_LIMITS | {"item/commandExecution/outputDelta", "item/completed"}
+RETIRED_THREAD_METHODS = TURN_LIMITS | {
+    "item/commandExecution/outputDelta", "item/completed", "serverRequest/resolved",
+}  # fmt: skip
 # Notifications of a temporary thread that are not part of the compaction that clients see.
 TEMPORARY_THREAD_METHODS = frozenset(
     {

@@ -10,6 +10,7 @@ import structlog
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.translate import translate
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.routing.routes import Route
 from trimpoint.operations.routing.sub_agents import status_in
 
@@ -74,6 +75,20 @@ def ended_as_interrupted(thread_id: str, turn_id: str, reason: str) -> tuple[str
         "durationMs": None,
     }
     return "turn/completed", {"threadId": thread_id, "turn": turn}
+
+
+def turn_named_in(message: CodexMessage) -> str | None:
+    """Returns Codex's id of the turn that a message is about, or None if it names none."""
+    turn_id = message.object("turn").get("id") or message.member("turnId")
+    return turn_id if isinstance(turn_id, str) else None
+
+
+def has_ended(state: ThreadState, turn_id: str | None) -> bool:
+    """Returns whether the ledger has the turn with this id of Codex's and its end; True for no
+    id.
+    """
+    at = state.turn_index.get(state.turn_aliases.get(turn_id, turn_id)) if turn_id else None
+    return turn_id is None or (at is not None and state.turns[at].status != "running")
 
 
 def rests(message: CodexMessage) -> bool:

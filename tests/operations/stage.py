@@ -237,9 +237,10 @@ async def opened_stage(
     codex: ScriptedCodex | None = None,
     disk: Disk | None = None,
     deadline_s: float | None = STEP_S,
+    reads_file: Callable[[str], bool] = lambda _: False,
 ) -> AsyncGenerator[Stage]:
     """Yields a daemon's threads and operations; a second one over the same disk and Codex is the
-    next daemon.
+    next daemon. `reads_file` is that of `Archiving`.
     """
     codex, disk = codex or ScriptedCodex(), disk or Disk()
     captures = CheckpointsSection(enabled=False, completion_grace_s=0)
@@ -254,7 +255,7 @@ async def opened_stage(
             files = build_files(registry, captures, tasks)
             compaction = CompactionSection(deadline_s=STEP_S)
             operations = build_operations(
-                registry, link, side.codex_events, files, compaction, lambda _: False, tasks
+                registry, link, side.codex_events, files, compaction, reads_file, tasks
             )
             recall = Recall(StateDirectory(Path("/nowhere")), registry)
             daemon = DaemonDeps(

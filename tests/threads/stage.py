@@ -94,10 +94,10 @@ async def begin(
     )
 
 
-def turn(turn_id: str) -> tuple[ev.AnyEvent, ...]:
+def turn(turn_id: str, generation: int = 1) -> tuple[ev.AnyEvent, ...]:
     """A whole turn of one message."""
     message = ev.EntryRecorded(turn_id, f"entry of {turn_id}", "message", "user", "hello")
-    return ev.TurnStarted(turn_id, 1), message, ev.TurnCompleted(turn_id, "completed")
+    return ev.TurnStarted(turn_id, generation), message, ev.TurnCompleted(turn_id, "completed")
 
 
 async def never_rest(writer: ThreadWriter, ended: anyio.Event, chance: random.Random) -> None:

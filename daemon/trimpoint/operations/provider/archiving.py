@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.core.model.state import ThreadState
 
 
 class Archiving:
@@ -20,6 +21,7 @@ class Archiving:
         self._link = link
         self._reads_file = reads_file
         self._held: dict[str, set[str]] = {}
+        self._complete: set[str] = set()
 
     def holds(self, thread_id: str, provider_id: str | None) -> bool:
         """Returns whether a superseded provider thread must not be archived yet; then `due` returns
@@ -31,9 +33,13 @@ class Archiving:
         return True
 
     def due(self) -> list[str]:
-        """Returns the provider threads that may be archived by now, once."""
-        free = [thread_id for thread_id in self._held if not self._reads_file(thread_id)]
-        return [provider_id for thread_id in free for provider_id in self._held.pop(thread_id)]
+        """Returns the provider threads that may be archived by now, until they are."""
+        free = [one for thread_id, one in self._held.items() if not self._reads_file(thread_id)]
+        return [provider_id for held in free for provider_id in held]
+
+    def forget_epoch(self) -> None:
+        """Has what `archive_left` does done again: what Codex was asked may not have been done."""
+        self._complete.clear()
 
     async def archive(self, provider_id: str) -> None:
         """Archives a provider thread, or unsubscribes from it if Codex refuses: that is so for a
@@ -43,3 +49,22 @@ class Archiving:
             await self._link.request("thread/archive", {"threadId": provider_id})
         except ProviderError:
             await self._link.request("thread/unsubscribe", {"threadId": provider_id})
+        for held in self._held.values():
+            held.discard(provider_id)
+
+    async def archive_left(self, state: ThreadState, count: int) -> None:
+        """Archives, once in the life of a Codex, those provider threads of the first `count`
+        generations that were left when a daemon or Codex ended: the newest first, up to one that
+        Codex has archived.
+        """
+        if state.id in self._complete:
+            return
+        for generation in reversed(state.generations[:count]):
+            try:
+                about = {"threadId": generation.provider_thread_id}
+                if generation.provider_thread_id is not None:
+                    await self._link.request("thread/archive", about)
+            except ProviderError:
+                if generation.turn_count:  # one without a turn has no rollout, so it says nothing
+                    break
+        self._complete.add(state.id)

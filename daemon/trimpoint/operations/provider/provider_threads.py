@@ -100,6 +100,7 @@ class ProviderThreads:
         self._loaded.clear()
         self._begun.clear()
         self.terminals.forget_epoch()
+        self._archiving.forget_epoch()
 
     def forget(self, provider_id: str) -> None:
         """Marks the provider thread as not loaded."""
@@ -370,6 +371,7 @@ class ProviderThreads:
                     self.router.notify(writer.thread_id, "warning", own_warning(lost))
                 if not self._archiving.holds(writer.thread_id, previous.provider_thread_id):
                     await self.archive(writer, previous)
+                    await self._archiving.archive_left(writer.state, number - 2)
             except ProviderFailure as error:
                 about = {"thread_id": writer.thread_id, "detail": str(error)}
                 log.info("superseded_thread_not_archived", **about)

@@ -82,3 +82,40 @@ async def test_a_question_that_ends_with_its_turn_is_not_said_to_be_answered_els
         shown = await editor.history_has("■ The turn was interrupted.")
         assert "elsewhere" not in shown
         assert "elsewhere" not in await editor.messages()
+
+
+BEGINS_ASKING = """
+local threads, session = require("trimpoint.client.threads"), require("trimpoint.client.session")
+threads.start = function(cwd)
+  return session.request(
+    "thread/start",
+    { cwd = cwd, approvalPolicy = "untrusted", sandbox = "danger-full-access" }
+  )
+end
+"""
+
+
+async def test_the_question_of_a_chat_that_is_hidden_is_found_from_another_chat() -> None:
+    async with opened_chat(ASKING) as chat:
+        editor, worktree = chat.editor, chat.house.worktree
+        chat.house.script.then(run(TOUCH), run("touch second.txt"), say("done"))
+        await chat.type("Make it.")
+        await editor.history_has(f"  $ {TOUCH}")
+        await editor.lua(BEGINS_ASKING + UNHURRIED)
+        await editor.keys("<C-\\><C-n>q")
+        await editor.command("Trimpoint fresh")
+        await editor.until("vim.bo.filetype == 'trimpoint_prompt'")
+        await editor.keys("iMake another.<C-s>")
+        await editor.history_has("  $ touch second.txt")
+        # The one that is looked at comes first.
+        await editor.command("Trimpoint answer")
+        await editor.shows("touch second.txt\n1: Yes")
+        await editor.keys("3<CR>")
+        await editor.shows("declined")
+        await editor.command("Trimpoint answer")
+        await editor.shows(f"{TOUCH}\n1: Yes")
+        await editor.keys("1<CR>")
+        await editor.history_has("done")
+        assert [path.name for path in worktree.iterdir()] == ["made.txt"]
+        await editor.command("Trimpoint answer")
+        await editor.shows("The agent asks nothing here.")

@@ -381,6 +381,15 @@ function M.current()
   return nil
 end
 
+--- Returns a chat whose agent asks: the one that a person means, else any.
+---@return trimpoint.Chat?
+function M.asking()
+  local all = vim.list_extend({ M.current() or last_used }, vim.tbl_values(by_buffer))
+  return vim.iter(all):find(function(chat)
+    return #chat.talk.questions > 0
+  end)
+end
+
 --- Returns the chat that was used last, wherever it works.
 ---@return trimpoint.Chat?
 function M.last_used()

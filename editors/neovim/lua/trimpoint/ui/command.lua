@@ -204,11 +204,11 @@ local function run_interrupt()
 end
 
 local function run_answer()
-  local chat = chats.current() or chats.last_used()
+  local chat = chats.asking() or chats.current() or chats.last_used()
   if chat then
     questions.ask(chat)
   else
-    say.info("No chat is open.")
+    say.info(questions.none())
   end
 end
 

@@ -29,7 +29,7 @@ local function typed_answer(asked)
 end
 
 ---@param asked table
----@return string? answer
+---@return string? answer, string? problem
 local function reply_to(asked)
   local options = vim.list_extend({}, asked.options or {})
   if #options == 0 then
@@ -38,7 +38,7 @@ local function reply_to(asked)
   if asked.isOther then
     options[#options + 1] = { label = "Another answer …", is_other = true }
   end
-  local chosen = choose.deliberately(options, {
+  local chosen, problem = choose.deliberately(options, {
     prompt = text.one_line(asked.question or "", 200),
     kind = "trimpoint_question",
     format_item = function(option)
@@ -50,17 +50,17 @@ local function reply_to(asked)
   if chosen and chosen.is_other then
     return typed_answer(asked)
   end
-  return chosen and chosen.label
+  return chosen and chosen.label, problem
 end
 
 ---@param question trimpoint.Question
----@return table? result
+---@return table? result, string? problem
 local function user_input(question)
   local answers = {}
   for _, asked in ipairs(question.params.questions or {}) do
-    local answer = reply_to(asked)
+    local answer, problem = reply_to(asked)
     if not answer or answer == "" then
-      return nil
+      return nil, problem
     end
     answers[asked.id] = { answers = { answer } }
   end
@@ -98,12 +98,21 @@ local function approval(question)
   return approval(question)
 end
 
+--- Says that nothing is asked in the chats that are open, and where else something is.
+---@return string
+function M.none()
+  local count = require("trimpoint.ui.waiting").count()
+  local elsewhere = count == 1 and "One thread that is not open asks: :Trimpoint! threads"
+    or ("%d threads that are not open ask: :Trimpoint! threads"):format(count)
+  return "The agent asks nothing here." .. (count > 0 and " " .. elsewhere or "")
+end
+
 --- In a task: puts the oldest open question of a chat to the person, who has asked for it.
 ---@param chat trimpoint.Chat
 function M.ask(chat)
   local question = chat.talk.questions[1]
   if not question then
-    say.in_chat(chat, "The agent asks nothing.", "info")
+    say.in_chat(chat, M.none(), "info")
     return
   end
   if not chat:is_in_sight() then

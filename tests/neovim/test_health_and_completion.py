@@ -40,6 +40,7 @@ async def health(editor: Editor) -> str:
 async def test_every_kind_of_completion_offers_what_the_daemon_knows() -> None:
     async with opened_chat() as chat:
         editor = chat.editor
+        await editor.lua("require('trimpoint.completion.commands').PATIENCE_MS = 60000")
         before = await editor.lua("return vim.go.completeopt")
         offered = await editor.lua(COMPLETED, "")
         assert {"chat", "ask", "clear", "compact", "revert", "undo", "pin", "search"} <= set(

@@ -1,5 +1,9 @@
 """The daemon ends and comes back: the chat reports it and continues."""
 
+import signal
+
+import anyio
+import anyio.abc
 import pytest
 from trimpoint.testkit import hang, say
 
@@ -8,6 +12,9 @@ from tests.neovim.editor import opened_editor
 from tests.neovim.stage import Chat, configure
 
 pytestmark = pytest.mark.codex
+
+SESSION = "require('trimpoint.client.session')"
+NOTHING_WAITS = "#require('trimpoint.ui.chat').last_used().sending == 0"
 
 
 async def test_a_chat_continues_when_the_daemon_has_been_restarted() -> None:
@@ -52,4 +59,69 @@ async def test_a_prompt_is_sent_after_the_daemon_was_killed_in_mid_turn() -> Non
                 house.script.then(say("third answer"))
                 await chat.type("Three?")
                 await editor.history_has("third answer")
-                assert not any("… waits" in line for line in await editor.history())
+                await editor.until(NOTHING_WAITS)
+
+
+async def test_a_prompt_starts_a_daemon_when_one_ends_that_still_took_the_connection() -> None:
+    async with opened_stage() as house:
+        configure(house)
+        environment = house.with_program_on_path()
+        async with opened_editor(environment, house.worktree) as editor:
+            chat, is_taken, is_over = Chat(house, editor), anyio.Event(), anyio.Event()
+
+            async def end(connection: anyio.abc.ByteStream) -> None:
+                is_taken.set()
+                await is_over.wait()
+                await connection.aclose()
+
+            async with house.daemon_alone():
+                await editor.command("Trimpoint chat")
+                await editor.shows("Ask, or type")
+                await chat.turns("One?|first answer")
+            await editor.history_has("Not connected to the daemon")
+            async with (
+                await anyio.create_unix_listener(house.socket) as ending,
+                anyio.create_task_group() as tasks,
+            ):
+                tasks.start_soon(ending.serve, end)
+                await is_taken.wait()
+                house.script.then(say("second answer"))
+                await chat.type("Two?")
+                await editor.until(f"not ({NOTHING_WAITS})")
+                house.socket.unlink()
+                is_over.set()
+                await editor.history_has("second answer")
+                tasks.cancel_scope.cancel()
+
+
+async def test_it_is_said_that_a_daemon_does_not_answer_and_it_is_awaited() -> None:
+    async with opened_stage() as house:
+        configure(house)
+        environment = house.with_program_on_path()
+        async with opened_editor(environment, house.worktree) as editor, house.serving() as serve:
+            await editor.lua(f"{SESSION}.GREETING_MS = 1000")
+            serve.process.send_signal(signal.SIGSTOP)
+            try:
+                await editor.command("Trimpoint chat")
+                await editor.shows("waiting for the daemon")
+                await editor.shows("The connection to the trimpoint daemon was lost")
+            finally:
+                serve.process.send_signal(signal.SIGCONT)
+            await editor.until(f"{SESSION}.state() == 'ready'")
+            await editor.shows(lambda screen: "waiting for the daemon" not in screen)
+            await Chat(house, editor).turns("One?|first answer")
+
+
+async def test_what_is_said_while_the_daemon_starts_goes_when_it_has() -> None:
+    async with opened_stage() as house:
+        configure(house)
+        environment = house.with_program_on_path()
+        async with opened_editor(environment, house.worktree) as editor, house.serving() as serve:
+            serve.process.send_signal(signal.SIGSTOP)
+            try:
+                await editor.command("Trimpoint chat")
+                await editor.shows("waiting for the daemon")
+            finally:
+                serve.process.send_signal(signal.SIGCONT)
+            await editor.until(f"{SESSION}.state() == 'ready'")
+            await editor.shows(lambda screen: "waiting for the daemon" not in screen)

@@ -138,9 +138,6 @@ function Conversation:_come_back()
   end
   self._was_lost = false
   local refusal = session.connect({ may_start = true })
-  if refusal and refusal.reason == "no_daemon" then -- of an attempt that may start none
-    refusal = session.connect({ may_start = true })
-  end
   refusal = refusal or self:follow()
   self._was_lost = refusal ~= nil and session.state() ~= "ready"
   return refusal

@@ -20,8 +20,10 @@ local QUIET = {
 }
 local FIRST_RETRY_MS, LAST_RETRY_MS = 250, 5000
 local ANSWERS_AFTER_START_MS = 5000
+local MOST_ATTEMPTS = 3
 -- A daemon that is stopped says nothing: without an answer for this long it is not connected.
-M.SILENCE_MS, M.PATIENCE_MS = 10000, 8000
+-- The first answer may wait for the start of Codex.
+M.SILENCE_MS, M.PATIENCE_MS, M.GREETING_MS = 10000, 8000, 60000
 
 ---@alias trimpoint.State "idle"|"connecting"|"ready"|"lost"
 
@@ -42,7 +44,7 @@ local listeners = {}
 local waiting = {}
 local retry_ms = FIRST_RETRY_MS
 local is_wanted, is_again = false, false
-local heard = 0
+local heard, was_silent = 0, false
 
 ---@param new trimpoint.State
 local function become(new)
@@ -81,7 +83,7 @@ local function try_again_later()
   vim.defer_fn(function()
     if state == "lost" and is_wanted then
       task.run(function()
-        M.connect({ is_retry = true })
+        M.connect()
       end)
     end
   end, pause)
@@ -99,6 +101,25 @@ local function on_close()
   end
 end
 
+--- Ends a connection on which nothing is said any more.
+local function end_silent()
+  was_silent = true
+  if pipe then
+    pipe:close()
+  end
+  on_close()
+end
+
+--- Gives a greeting up that is not answered.
+---@param of trimpoint.Peer
+local function await_greeting(of)
+  vim.defer_fn(function()
+    if current == of and state == "connecting" then
+      end_silent()
+    end
+  end, M.GREETING_MS)
+end
+
 --- Asks for a sign of life where there was none for a while, for as long as the connection lasts.
 ---@param of trimpoint.Peer
 local function beat(of)
@@ -108,9 +129,8 @@ local function beat(of)
       of:request("commands/complete", { text = "" }, function() end)
     end
     vim.defer_fn(function()
-      if current == of and heard == before and pipe then
-        pipe:close()
-        on_close()
+      if current == of and heard == before then
+        end_silent()
       elseif current == of then
         beat(of)
       end
@@ -232,24 +252,26 @@ local function settle(refusal)
   end
 end
 
---- In a task: returns once the daemon is greeted. Several that connect at once share one
---- connection.
----@param options { may_start?: boolean, is_retry?: boolean }?
----@return trimpoint.Refusal?
-function M.connect(options)
-  local how = options or {}
-  is_wanted = true
+--- In a task: tries once; several that connect at once share one attempt.
+---@param may_start boolean
+---@return trimpoint.Refusal? refusal, boolean? is_shared
+local function attempt(may_start)
   if state == "ready" then
     return nil
   end
   if state == "connecting" then
-    return task.await(function(resume)
+    local refusal = task.await(function(resume)
       waiting[#waiting + 1] = resume
     end)
+    return refusal, true
   end
-  is_again = state == "lost"
+  is_again, was_silent = state == "lost", false
   become("connecting")
-  local refusal = reach(how.may_start or false) or greet()
+  local refusal = reach(may_start)
+  if not refusal then
+    await_greeting(current --[[@as trimpoint.Peer]])
+    refusal = greet()
+  end
   if refusal then
     if pipe then
       pipe:close()
@@ -261,12 +283,28 @@ function M.connect(options)
     return refusal
   end
   retry_ms = FIRST_RETRY_MS
-  if current then
-    beat(current)
-  end
+  beat(current --[[@as trimpoint.Peer]])
   become("ready")
   settle(nil)
   return nil
+end
+
+--- In a task: returns once the daemon is greeted.
+---@param options { may_start?: boolean }?
+---@return trimpoint.Refusal?
+function M.connect(options)
+  local may_start = options and options.may_start or false
+  is_wanted = true
+  local refusal, is_shared
+  for _ = 1, MOST_ATTEMPTS do
+    refusal, is_shared = attempt(may_start)
+    -- One that was shared may start no daemon; and a daemon that ends still takes connections.
+    local is_worth_it = refusal and (refusal.reason == "disconnected" or is_shared)
+    if not may_start or not is_worth_it or was_silent then
+      break
+    end
+  end
+  return refusal
 end
 
 --- In a task: asks the daemon; a connection is made first if there is none.

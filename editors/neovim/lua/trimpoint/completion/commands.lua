@@ -5,7 +5,7 @@ local text = require("trimpoint.model.text")
 
 local M = {}
 
-local PATIENCE_MS = 1500
+M.PATIENCE_MS = 1500
 
 ---@class trimpoint.Command
 ---@field name string
@@ -31,7 +31,7 @@ end
 ---@param typed string with its slash
 ---@return trimpoint.Command[]
 function M.now(typed)
-  return shown(session.request_now("commands/complete", { text = typed }, PATIENCE_MS))
+  return shown(session.request_now("commands/complete", { text = typed }, M.PATIENCE_MS))
 end
 
 --- In a task: the same, without holding the editor.

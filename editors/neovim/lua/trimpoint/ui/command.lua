@@ -65,9 +65,10 @@ end
 --- In a task: connects, and starts the daemon if none runs; a person is told where that takes long.
 ---@return boolean
 local function reached()
-  local is_over = false
+  local is_over, is_said = false, false
   vim.defer_fn(function()
     if not is_over then
+      is_said = true
       vim.api.nvim_echo({ { "trimpoint: waiting for the daemon …" } }, false, {})
     end
   end, SAY_SO_AFTER_MS)
@@ -75,6 +76,8 @@ local function reached()
   is_over = true
   if refusal then
     say.refusal(refusal)
+  elseif is_said then
+    vim.api.nvim_echo({ { "" } }, false, {})
   end
   return refusal == nil
 end

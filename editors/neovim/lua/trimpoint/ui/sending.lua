@@ -12,6 +12,7 @@ local task = require("trimpoint.task")
 local M = {}
 
 local KEEP_AFTER_MS = 300
+local AGAIN_AFTER_MS = 1000
 
 ---@param chat trimpoint.Chat
 ---@return string
@@ -201,6 +202,13 @@ function M.pump(chat)
     end
     chat.pump = nil
     chat:draw_soon()
+    if chat.sending[1] then -- The connection was lost; a prompt starts a daemon.
+      vim.defer_fn(function()
+        if vim.api.nvim_buf_is_valid(chat.prompt) then
+          M.pump(chat)
+        end
+      end, AGAIN_AFTER_MS)
+    end
   end)
 end
 

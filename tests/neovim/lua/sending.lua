@@ -52,14 +52,19 @@ chat:go_on_sending()
 settle()
 assert(#asked == before and #chat.sending == 0 and prompt.text(chat.prompt) == "something else")
 
--- What may have been put into a turn already is not sent again by itself.
+-- What may have been put into a turn already is sent again under its id: the daemon takes it once.
 chat.talk.thread = {
   id = "t", cwd = "/w", requests = {}, requested = {}, queue = {}, revision = 0, entries = {}, turn_count = 1,
   turns = { a = { number = 1, status = "running" } },
 }
 answer = lost
 assert(type_and_send("four") == "four")
-assert(last().method == "turn/steer" and last().params.expectedTurnId == "a" and #chat.sending == 0)
+assert(last().method == "turn/steer" and last().params.expectedTurnId == "a" and #chat.sending == 1)
+id = last().params.clientUserMessageId
+answer = taken
+chat:go_on_sending()
+settle()
+assert(last().params.clientUserMessageId == id and prompt.text(chat.prompt) == "" and #chat.sending == 0)
 -- A turn that takes nothing more leaves it to the queue; the other key asks for that.
 answer = function(method)
   if method == "turn/steer" then
@@ -93,5 +98,5 @@ answer = lost
 type_and_send("eight\nnine", "queue")
 require("trimpoint.ui.sending").keep(chat)
 local kept = require("trimpoint.client.kept").read("t")
-assert(kept.text == "eight\nnine" and kept.sending[2].text == "eight\nnine", vim.inspect(kept))
-assert(kept.sending[1].text == "seven", "what the agent has not read is kept with it")
+assert(kept.text == "eight\nnine" and kept.sending[3].text == "eight\nnine", vim.inspect(kept))
+assert(kept.sending[1].text == "four" and kept.sending[2].text == "seven", "what the agent has not read is kept with it")

@@ -15,7 +15,7 @@ import structlog
 from anyio.abc import TaskGroup
 from trimpoint_protocol.client import Client, RemoteError
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.methods import CommandOutcome
+from trimpoint_protocol.methods import CancelResult, CommandOutcome
 
 from trimpoint.background import spawn
 from trimpoint.core.commands.registry import REGISTRY
@@ -187,30 +187,38 @@ class Answering:
         try:
             writer = await self._registry.thread(thread_id)
             running, operation = writer.state.running_turn_id, writer.state.open_operation
-            compaction = operation.id if operation and operation.kind == "compact" else None
-            if running is None and compaction is None:
-                outcome = CommandOutcome(
-                    handled=True, command="interrupt", status="skipped",
-                    message="No turn is running.",
-                )  # fmt: skip
-                return FleetAnswer("done", outcome)
-            if running is not None:
-                writer.record_facts(ev.TurnInterruptRequested(running, person))
-                await writer.flush()
+            if running is None:
+                is_cancelled = operation is not None and await self._cancelled(operation.id)
+                return _interrupted("The compaction was cancelled." if is_cancelled else "")
+            writer.record_facts(ev.TurnInterruptRequested(running, person))
+            await writer.flush()
             async with self._local_client() as client:
+                params = {"threadId": thread_id, "turnId": running}
                 await client.connection.request(
-                    "turn/interrupt", {"threadId": thread_id, "turnId": running or compaction},
-                    deadline_s=_LOCAL_DEADLINE_S,
-                )  # fmt: skip
+                    "turn/interrupt", params, deadline_s=_LOCAL_DEADLINE_S
+                )
         except ThreadError as error:
             return _refused(error.reason, str(error))
         except RemoteError as error:
             return _refused(Reason.PROVIDER_UNAVAILABLE, str(error))
-        outcome = CommandOutcome(
-            handled=True, command="interrupt", status="completed",
-            message="The turn was interrupted." if running else "The compaction was cancelled.",
-        )  # fmt: skip
-        return FleetAnswer("done", outcome)
+        return _interrupted("The turn was interrupted.")
+
+    async def _cancelled(self, operation_id: str) -> bool:
+        """Cancels an operation, as a local client does; returns False for one that cannot be
+        cancelled.
+        """
+        raw = msgspec.Raw(msgspec.json.encode({"operationId": operation_id}))
+        found = await self._methods.call_extension("commands/cancel", raw, Call(RemotePerson()))
+        return isinstance(found, bytes) and msgspec.json.decode(found, type=CancelResult).cancelled
+
+
+def _interrupted(said: str) -> FleetAnswer:
+    """Returns the answer to an interrupt, which ended nothing if nothing is `said`."""
+    outcome = CommandOutcome(
+        handled=True, command="interrupt", status="completed" if said else "skipped",
+        message=said or "No turn is running.",
+    )  # fmt: skip
+    return FleetAnswer("done", outcome)
 
 
 async def _report_unfinished(deadline_s: float, ended: anyio.Event, answer: Answer) -> None:

@@ -152,7 +152,7 @@ class LostEndings:
         writer = self._registry.loaded(thread_id)
         if writer is None or (turn_id, why) in self._watched:
             return
-        if not (_runs(writer.state, turn_id) or self._is_unwritten(writer.state, turn_id)):
+        if not (_runs(writer.state, turn_id) or self._is_told_only(writer.state, turn_id)):
             return
         self._watched.add((turn_id, why))
         spawn(self._tasks, self._watch, thread_id, turn_id, within_s, why, entries)
@@ -163,24 +163,24 @@ class LostEndings:
         try:
             await anyio.sleep(within_s)
             writer = self._registry.loaded(thread_id)
-            while writer is not None and self._is_unwritten(writer.state, turn_id):
-                await anyio.sleep(within_s)
+            while writer is not None and self._is_told_only(writer.state, turn_id):
+                if writer.is_quiescent:  # it was taken back
+                    return self._tell_end(writer, {"id": turn_id}, why)
+                await anyio.sleep(within_s)  # the disk refuses it
                 writer = self._registry.loaded(thread_id)
             if writer is None or not _runs(writer.state, turn_id):
-                return
+                return None
             goes_on = why == NEVER_TOLD or (why == DENIED and len(writer.state.entries) > entries)
             if goes_on and await self._is_at_work(writer.state):
-                return
+                return None
             await self.end(thread_id, turn_id, why)
         except ThreadError as error:
             log.warning("turn_not_ended", thread_id=thread_id, turn_id=turn_id, detail=str(error))
         finally:
             self._watched.discard((turn_id, why))
 
-    def _is_unwritten(self, state: ThreadState, turn_id: str) -> bool:
-        """Returns whether the disk refuses the turn's beginning, of which clients were told. It is
-        in the state, and can be ended, once the disk takes it.
-        """
+    def _is_told_only(self, state: ThreadState, turn_id: str) -> bool:
+        """Returns whether clients were told that the turn has begun, and the ledger lacks it."""
         return turn_id not in state.turn_index and self._threads.router.begun(state.id) == turn_id
 
     async def _is_at_work(self, state: ThreadState) -> bool:
@@ -224,21 +224,20 @@ class LostEndings:
             status=turn.get("status"),
             reason=why,
         )
-        router, provider_id = (
-            self._threads.router,
-            str(writer.state.generation.provider_thread_id),
-        )
         ended = _ended(turn, why)
         # The last items may be missing, so `turn_facts` marks the turn's items to be read from the
         # rollout.
         generation = writer.state.turns[writer.state.turn_index[turn_id]].generation
         facts = tuple(turn_facts(ended, generation, NO_ITEMS))
-        router.record_facts(writer, facts)
-        for method, params in _as_codex_reports(ended):
-            router.route(CodexMessage.compose(method, {"threadId": provider_id, **params}))
-        self._threads.forget(
-            provider_id
-        )  # so that the next use reads back the missed notifications
+        self._threads.router.record_facts(writer, facts)
+        self._tell_end(writer, ended, why)
+        # The next use reads back the missed notifications.
+        self._threads.forget(str(writer.state.generation.provider_thread_id))
+
+    def _tell_end(self, writer: ThreadWriter, turn: dict[str, Any], why: str) -> None:
+        about = {"threadId": str(writer.state.generation.provider_thread_id)}
+        for method, params in _as_codex_reports(_ended(turn, why)):
+            self._threads.router.route(CodexMessage.compose(method, about | params))
 
 
 def _runs(state: ThreadState, turn_id: str) -> bool:

@@ -1,8 +1,22 @@
-"""`python -m trimpoint` is `trimpoint`."""
+"""The program `trimpoint`, which is `python -m trimpoint` too.
 
+Ctrl-C ends it as the system ends other programs, quietly, while the command line is imported.
+"""
+
+import signal
 import sys
 
-from trimpoint.cli.main import main
+
+def main() -> int:
+    """Runs the command line of this process, and returns its exit code."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.default_int_handler:  # else it is ignored, as in the jobs of a script
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from trimpoint.cli.main import main as run
+
+    signal.signal(signal.SIGINT, handler)
+    return run()
+
 
 if __name__ == "__main__":
     sys.exit(main())

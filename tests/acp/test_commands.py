@@ -99,6 +99,34 @@ async def test_a_clear_without_a_number_lets_the_person_choose(
     assert [one for one in answers if harness.model.requests[-1].mentions(one)] == known
 
 
+@pytest.mark.each_case(reason="each row is another answer")
+@pytest.mark.parametrize(("choice", "known"), [(0, [1, 2, 3]), (1, [1, 2]), (2, [1]), (3, [])])
+async def test_a_revert_without_a_turn_lets_the_person_choose(
+    harness: Harness, editor: Editor, choice: int, known: list[int]
+) -> None:
+    session_id = await editor.new_session(harness)
+    await _turns(harness, editor, session_id, 3)
+
+    def answer(params: dict[str, Any]) -> dict[str, Any]:
+        names = [one["name"] for one in params["options"]]
+        assert names == [
+            "Leave everything as it is", "Back to after turn 2: prompt-2.",
+            "Back to after turn 1: prompt-1.", "Back to before the first turn",
+        ]  # fmt: skip
+        chosen = params["options"][choice]["optionId"]
+        return {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+    editor.answer[ASK] = answer
+    after = len(editor.received)
+    told = (await editor.prompt(session_id, "/revert --context"))["_meta"]["trimpoint"]
+    assert told["status"] == ("completed" if choice else "skipped"), editor.said(after=after)
+    assert ("/revert 3 goes back to after turn 3" in editor.said(after=after)) != bool(choice)
+    await editor.prompt(session_id, "And now?")
+    numbers = [1, 2, 3]
+    requests = harness.model.requests
+    assert [one for one in numbers if requests[-1].mentions(f"answer-{one}.")] == known
+
+
 async def test_a_cancel_while_a_clear_asks_changes_nothing(
     harness: Harness, editor: Editor
 ) -> None:
@@ -169,10 +197,10 @@ async def test_a_new_thread_continues_the_same_session(harness: Harness, editor:
         assert [one["sessionId"] for one in listed["sessions"]] == [session_id]
 
 
-async def test_a_revert_takes_the_last_turn_back(harness: Harness, editor: Editor) -> None:
+async def test_a_revert_goes_back_to_a_turn(harness: Harness, editor: Editor) -> None:
     session_id = await editor.new_session(harness)
     await _turns(harness, editor, session_id, 2)
-    answer = await editor.prompt(session_id, "/revert --context")
+    answer = await editor.prompt(session_id, "/revert 1 --context")
     assert answer["_meta"]["trimpoint"]["status"] == "completed"
     await editor.prompt(session_id, "And now?")
     assert harness.model.requests[-1].mentions("answer-1.")

@@ -66,6 +66,25 @@ async def test_the_shell_asks_how_many_turns_a_clear_keeps(stage: CliHarness) ->
     assert (last.mentions("prompt-1."), last.mentions("prompt-2.")) == (False, True)
 
 
+async def test_the_shell_asks_how_far_a_revert_goes_back(stage: CliHarness) -> None:
+    stage.script.then(say("One."), say("Two."), say("Three."))
+    async with stage.serving():
+        for number in (1, 2, 3):
+            assert (await stage.run("ask", f"prompt-{number}.")).code == 0
+        command, folder = stage.command("revert", "--context"), str(stage.worktree)
+        async with program_in_terminal(command, stage.environment, folder) as terminal:
+            await terminal.shows("has 3 turns. After which one does it go on? [2]")
+            terminal.presses(CTRL_D.encode())
+            await terminal.shows("Nothing was chosen, so nothing was reverted.")
+        async with program_in_terminal(command, stage.environment, folder) as terminal:
+            await terminal.shows("After which one does it go on? [2]")
+            await terminal.types("1")
+            await terminal.shows("✓")
+        assert (await stage.run("ask", "prompt-4.")).code == 0
+    last = stage.model.turn_requests()[-1]
+    assert [last.mentions(f"prompt-{number}.") for number in (1, 2, 3)] == [True, False, False]
+
+
 async def test_without_a_login_the_chat_names_the_command_before_a_prompt_waits(
     stage: CliHarness,
 ) -> None:

@@ -24,8 +24,7 @@ QUOTED = re.compile(rf"[\"|]({NAMES})[\"|]")
 HINT = "names the command that helps on, for `CommandHint`"
 FACE = "a face says what to type there"
 MAY_NAME = {
-    "acp/sessions/command_run.py": "types the command for what was chosen to stay",
-    "acp/translate/clear_choice.py": FACE,
+    "acp/translate/turn_choice.py": FACE,
     "acp/translate/endings.py": FACE,
     "cli/parsing/machine_arguments.py": "the help of the demo says what it shows",
     "core/decide/auto_compaction.py": HINT,

@@ -10,7 +10,7 @@ from trimpoint.acp.connection.daemon import DaemonLink
 from trimpoint.acp.connection.editor import Editor
 from trimpoint.acp.connection.peer import RpcError
 from trimpoint.acp.sessions.prompt import Prompt
-from trimpoint.acp.translate.clear_choice import NOT_CLEARED, clear_permission, is_bare_clear
+from trimpoint.acp.translate.turn_choice import Unnamed, unnamed
 from trimpoint.acp.wire.answers import PromptEnded, StopReason
 from trimpoint.acp.wire.content import Text
 from trimpoint.acp.wire.updates import (
@@ -47,17 +47,19 @@ class CommandRun:
 
     async def run(self, text: str) -> Json:
         """Runs the command, sends its outcome to the editor and returns it. `handled` of the
-        outcome is false if the text is no command. A `/clear` without a number asks what stays.
+        outcome is false if the text is no command. A `/clear` or `/revert` that names no turn asks.
 
         :raises RpcError: when the command could not be run.
         """
         self._prompt.became(self)
-        wanted = await self._with_number() if is_bare_clear(text) else text
-        outcome = (
-            await self._link.request("commands/execute", threadId=self._thread_id, text=wanted)
-            if wanted is not None
-            else NOT_CLEARED
-        )
+        asked = unnamed(text)
+        wanted = text if asked is None else await self._with_number(asked, text)
+        if asked is not None and wanted is None:
+            outcome = asked.nothing_chosen
+        else:
+            outcome = await self._link.request(
+                "commands/execute", threadId=self._thread_id, text=wanted
+            )
         if outcome.get("handled"):
             self._show(outcome)
         return outcome
@@ -84,7 +86,7 @@ class CommandRun:
         return True
 
     def cancel(self) -> None:
-        """Cancels a compaction, or the question what a clear keeps. Other commands end within
+        """Cancels a compaction, or the question which turns are meant. Other commands end within
         moments and are not cancelled.
         """
         if self._asking is not None:
@@ -94,12 +96,12 @@ class CommandRun:
                 self._interrupt(self.operation_id)
             )
 
-    async def _with_number(self) -> str | None:
-        """Returns the `/clear` that the person wants; None if they chose nothing."""
+    async def _with_number(self, asked: Unnamed, text: str) -> str | None:
+        """Returns the command that the person wants; None if they chose nothing."""
         found = await self._link.request("checkpoint/list", threadId=self._thread_id)
-        permission = clear_permission(found, str(uuid.uuid4()))
+        permission = asked.permission(found, str(uuid.uuid4()))
         if permission is None:
-            return "/clear"
+            return text
         call = permission.tool_call
         self._editor.update(self._session_id, ToolCallStarted(**msgspec.structs.asdict(call)))
         self._asking = asyncio.get_running_loop().create_task(
@@ -109,12 +111,12 @@ class CommandRun:
             self._asking.cancel()
         await asyncio.wait([self._asking])
         chosen = None if self._asking.cancelled() else self._asking.result()
-        keep = {} if chosen is None else permission.answer(chosen)
+        number = {} if chosen is None else permission.answer(chosen)
         ended = ToolCallChanged(
-            tool_call_id=call.tool_call_id, status="completed" if keep else "failed"
+            tool_call_id=call.tool_call_id, status="completed" if number else "failed"
         )
         self._editor.update(self._session_id, ended)
-        return f"/clear {keep['keep'] or ''}".strip() if keep else None
+        return asked.with_number(number) if number else None
 
     async def _interrupt(self, operation_id: str) -> None:
         try:

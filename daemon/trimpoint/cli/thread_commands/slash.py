@@ -35,6 +35,8 @@ from trimpoint.cli.views.timeline_view import summary_panel
 from trimpoint.core.commands.clear import Clear
 from trimpoint.core.commands.compact import Compact
 from trimpoint.core.commands.parsing import parse
+from trimpoint.core.commands.revert import Revert
+from trimpoint.core.model.decision import counted
 from trimpoint.core.model.spelling import Spelling, undo_text
 from trimpoint.core.views.outcome_text import done_text
 
@@ -65,7 +67,7 @@ async def carry_out(
 ) -> Exit:
     """Runs a slash command, shows its outcome, and returns the exit code that it has.
 
-    A `/clear` without a number asks a person who can answer how many turns stay.
+    A `/clear` or `/revert` that names no turn asks a person who can answer.
 
     :param thread_id: None if there is no thread; the daemon refuses what needs one.
 
@@ -75,29 +77,64 @@ async def carry_out(
         answer = await _answered(client, thread_id, text)
         print_json(as_shown({"threadId": thread_id, **answer}))
         return _ending(msgspec.convert(answer, CommandOutcome))[2]
-    if thread_id is not None and parse(text) == Clear() and keyboard.is_there():
-        text = f"/{Clear.command} {await _turns_to_keep(client, thread_id) or ''}".strip()
+    if thread_id is not None and keyboard.is_there():
+        text = await _with_number(client, thread_id, text)
     async with _progress(client, text) as spinner:
         answer = await _answered(client, thread_id, text, spinner)
     return show_outcome(msgspec.convert(answer, CommandOutcome), answer)
 
 
-async def _turns_to_keep(client: Client, thread_id: str) -> int:
-    found = await client.request("orchestration/snapshot", threadId=thread_id, turns=0)
-    count = int(found["thread"]["activeTurnCount"])
+async def _with_number(client: Client, thread_id: str, text: str) -> str:
+    """Returns a command with the turn that it does not name, and any other as it is."""
+    parsed = parse(text)
+    match parsed:
+        case Clear(keep=None, dry_run=False) | Revert(turn=None, undo=False, dry_run=False):
+            found = await client.request("orchestration/snapshot", threadId=thread_id, turns=0)
+        case _:
+            return text
+    name, _, switches = text.partition(" ")
+    if isinstance(parsed, Clear):
+        number = await _turns_to_keep(int(found["thread"]["activeTurnCount"]))
+    else:
+        number = await _turn_to_go_back_to(int(found["thread"]["turnCount"]))
+    return text if number is None else f"{name} {number} {switches}".strip()
+
+
+async def _turns_to_keep(count: int) -> int | None:
     if count < 2:
-        return 0
-    asked = f"The agent's context has {count} turns. How many of the last ones stay? [0] "
+        return None
+    return await _number(
+        f"The agent's context has {count} turns. How many of the last ones stay? [0] ",
+        0,
+        UsageError(
+            "Nothing was chosen, so nothing was cleared.",
+            "`trimpoint clear 3` keeps the last 3 turns, `trimpoint clear 0` none.",
+        ),
+    )
+
+
+async def _turn_to_go_back_to(count: int) -> int | None:
+    if count < 1:
+        return None
+    return await _number(
+        f"The conversation has {counted(count, 'turn')}. After which one does it go on? "
+        f"[{count - 1}] ",
+        count - 1,
+        UsageError(
+            "Nothing was chosen, so nothing was reverted.",
+            "`trimpoint revert 3` goes back to after turn 3, `revert 0` to the beginning.",
+        ),
+    )
+
+
+async def _number(question: str, otherwise: int, unanswered: UsageError) -> int:
     while True:
-        stderr_console().print(asked, end="", markup=False, highlight=False)
+        stderr_console().print(question, end="", markup=False, highlight=False)
         line = await keyboard.typed_line()
         if line is None:
-            raise UsageError(
-                "Nothing was chosen, so nothing was cleared.",
-                "`trimpoint clear 3` keeps the last 3 turns, `trimpoint clear 0` none.",
-            )
+            raise unanswered
         if line.isdecimal() or not line:
-            return int(line or "0")
+            return int(line or otherwise)
 
 
 async def _answered(

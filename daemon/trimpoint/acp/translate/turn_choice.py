@@ -48,7 +48,7 @@ class Unnamed(NamedTuple):
 
     @property
     def nothing_chosen(self) -> Json:
-        """The outcome where nothing was chosen."""
+        """Returns the outcome where nothing was chosen."""
         return {
             "handled": True,
             "command": self.command,

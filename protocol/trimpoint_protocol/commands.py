@@ -96,12 +96,17 @@ class CompactContext(ClientCommand, frozen=True, kw_only=True, tag="thread.conte
     keeps its model. Without `force`, a compaction is refused when there are fewer messages than the
     configured minimum, or when it would keep turns that Codex has compacted automatically, and a
     summary that is no smaller than what it replaces is not accepted.
+
+    With `fromTurn` or `throughTurn`, as in `thread.context.trim`, exactly these turns are
+    summarized, and the summary stands in their place: `/compact 4..12`.
     """
 
     guidance: str | None = None
     keep_last_n_turns: TurnCount | None = None
     force: bool = False
     model: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
+    from_turn: TurnNumber | None = None
+    through_turn: TurnNumber | None = None
 
 
 class DiscardContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.discard"):

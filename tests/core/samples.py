@@ -72,12 +72,16 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
         (("turn-2", ((0, "h2.1"), (4, ""))),),
         120_000,
     ),
+    ev.StretchSummarized(
+        "thread", "trim-point", "in short", 18, 1_500, "small", "the names", 900, 90
+    ),
     ev.TrimUndone("thread", "trim-point", 4),
     ev.TrimRedone("thread", "trim-point", 5),
     ev.ContextPinned("thread", "pin", "turn-1", "the rules"),
     ev.ContextUnpinned("thread", "pin"),
     ev.AutoChosen("mask", None),
     ev.CompactionRequested("operation", 3, "keep the names", "automatic", "small", "low", True),
+    ev.StretchCompactionRequested("operation", 4, 12, "keep the names", "small", "low", True),
     ev.CompactionForked("operation", SECRET),
     ev.CompactionFailed("operation", "the model said nothing"),
     ev.OverflowRecoveryRequested("operation", "turn-1"),

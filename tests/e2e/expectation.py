@@ -5,6 +5,7 @@ It uses no code of trimpoint, so that it cannot have the same faults.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -57,6 +58,14 @@ def piece_of(item: Item) -> Piece:
             return Piece("sealed", item["encrypted_content"])
         case other:
             raise AssertionError(f"an item of type {other!r} is not expected here: {item}")
+
+
+def gist_of(piece: Piece) -> Piece:
+    """Returns a summary without its envelope."""
+    found = re.fullmatch(
+        r"<conversation-summary messages=\d+>(.*)</conversation-summary>", piece.text
+    )
+    return piece if found is None else Piece("summary", found[1])
 
 
 def _user_piece(text: str) -> Piece:

@@ -14,6 +14,7 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.core.evolve.evolve import apply, replay
+from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Policy
 from trimpoint.core.model.state import ThreadState
@@ -45,6 +46,7 @@ class Life:
         self.acts = [
             self.turn, self.turn, self.turn, self.failing_turn, self.clear, self.compact,
             self.rename, self.archive, self.ask, self.queue, self.requeue, self.late_entry, self.whole_answer, self.discard,
+            self.stretch,
             *([self.revert, self.undo] if reverts else []),
         ]  # fmt: skip
 
@@ -131,6 +133,16 @@ class Life:
         command = client(wire.DiscardContext, entry_ids=entries[:1])
         if self._accepts(command):
             self.thread.do(command)
+            self.thread.settle()
+
+    def stretch(self) -> None:
+        """Puts a summary in the place of one turn or two."""
+        count = len(self.thread.state.turns)
+        first = self.random.randrange(count) + 1 if count else 1
+        ends = {"from_turn": first, "through_turn": min(first + 1, count)}
+        if count and self._accepts(compact(**ends)):
+            operation_id = self.thread.begin_compaction(**ends)
+            self.thread.do(internal.CompleteCompaction(operation_id, "in the middle", 1_500))
             self.thread.settle()
 
     def revert(self) -> None:

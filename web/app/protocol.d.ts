@@ -231,6 +231,8 @@ export type CommandProgress = {
  * `/compact`: summarize the active context, then trim it, keeping the last `keepLastNTurns` turns word for word.
  *
  * `model` writes the summary in place of the thread's own or the configured model; the thread keeps its model. Without `force`, a compaction is refused when there are fewer messages than the configured minimum, or when it would keep turns that Codex has compacted automatically, and a summary that is no smaller than what it replaces is not accepted.
+ *
+ * With `fromTurn` or `throughTurn`, as in `thread.context.trim`, exactly these turns are summarized, and the summary stands in their place: `/compact 4..12`.
  */
 export type CompactContext = {
     type: "thread.context.compact";
@@ -241,6 +243,8 @@ export type CompactContext = {
     keepLastNTurns?: number | null;
     force?: boolean;
     model?: string | null;
+    fromTurn?: number | null;
+    throughTurn?: number | null;
 };
 
 /**

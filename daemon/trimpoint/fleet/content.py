@@ -44,6 +44,11 @@ NUMBERS_AND_STATES: dict[type[ev.AnyEvent], tuple[str, ...]] = {
     ev.ContextMasked: (
         "thread_id", "trim_point_id", "created_at_ms", "generation", "est_tokens",
     ),
+    ev.StretchCompactionRequested: ("operation_id", "from_turn", "through_turn", "force"),
+    ev.StretchSummarized: (
+        "thread_id", "trim_point_id", "messages", "compact_duration_ms", "tokens_before",
+        "tokens_after",
+    ),
     ev.TrimUndone: ("thread_id", "trim_point_id", "generation"),
     ev.TrimRedone: ("thread_id", "trim_point_id", "generation"),
     ev.ContextPinned: ("thread_id", "pin_id", "turn_id"),

@@ -43,6 +43,8 @@ def ready_message(state: ThreadState, operation: Operation, not_carried: list[st
         message = _redone(state)
     elif operation.kind == "discard" and state.discards:
         message = _discarded(state.discards[-1])
+    elif operation.compaction_turns is not None:
+        message = _summarized(state.discards[-1])
     elif operation.kind == "start" or not state.trim_points:
         message = "The session is ready."
     elif operation.kind == "compact":
@@ -252,6 +254,14 @@ def _discarded(discard: Discard) -> str:
     )
 
 
+def _summarized(discard: Discard) -> str:
+    count = counted(discard.summarized_messages, "message")
+    return (
+        f"Context compacted: {count} in the middle summarized, {removed_text(discard)}. What is "
+        "around them stays word for word. Files are as they were."
+    )
+
+
 def _undone(state: ThreadState, boundary: Boundary) -> str:
     holds = f"it holds {counted(state.active_turn_count, 'turn')}"
     back = came_back(state, boundary)
@@ -263,6 +273,7 @@ def _redone(state: ThreadState) -> str:
     boundary = newest_boundary(state)
     assert boundary is not None
     if isinstance(boundary, Discard):
-        return f"Done again. {_discarded(boundary)}"
+        done = _discarded if boundary.summary is None else _summarized
+        return f"Done again. {done(boundary)}"
     said = _compacted if boundary.summary is not None else _cleared
     return f"Done again. {said(state, boundary)}"

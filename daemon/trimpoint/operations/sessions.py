@@ -324,7 +324,7 @@ class Sessions:
         refuse_if_too_old(command, self._threads.link.version)
         await self._catch_up(writer, must_look=isinstance(command, wire.LOOK_AT_TURNS))
         if isinstance(command, wire.DiscardContext | wire.MaskContext) or (
-            isinstance(command, wire.TrimContext) and names_stretch(command)
+            isinstance(command, wire.TrimContext | wire.CompactContext) and names_stretch(command)
         ):
             await self.complete_context(writer)
         elif isinstance(command, wire.ArchiveAndNew) and command.pins:

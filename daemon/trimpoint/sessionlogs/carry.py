@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import msgspec
 from trimpoint_protocol import unified as u
 
-from trimpoint.core.context.active_context import summary_item
 from trimpoint.core.context.split_point import find_split
+from trimpoint.core.context.summary_items import summary_item
 from trimpoint.core.model.tokens import estimate_tokens
 from trimpoint.sessionlogs.codex.items import CUSTOM_CALL
 from trimpoint.sessionlogs.live import LiveWindow, Summary

@@ -30,7 +30,7 @@ def clear(keep: int | None) -> Clear:
 
 
 def compact(keep: int = 0, guidance: str | None = None, *, force: bool = False) -> Compact:
-    return Compact(keep, force=force, guidance=guidance)
+    return Compact(keep=keep, force=force, guidance=guidance)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,10 @@ def test_clear_with_anything_else_says_what_is_right(rest: str) -> None:
         ("/clear 3 --Dry-Run", Clear(3, dry_run=True)),
         ("/clear --dry-run --force 7", Clear(7, force=True, dry_run=True)),
         ("/new --dry-run", New(dry_run=True)),
-        ("/compact --dry-run --keep 2 the names", Compact(2, guidance="the names", dry_run=True)),
+        (
+            "/compact --dry-run --keep 2 the names",
+            Compact(keep=2, guidance="the names", dry_run=True),
+        ),
     ],
 )
 def test_switches_may_stand_before_or_after_the_number(text: str, expected: Command) -> None:
@@ -171,7 +174,7 @@ KEEP = "--keep takes the number of turns to keep, 0 to 1,000,000, not "
     ],
 )
 def test_compact_with_a_wrong_option_says_what_is_right(rest: str, complaint: str) -> None:
-    usage = "Usage: /compact [--keep N] [--model M] [--force] [--dry-run] [guidance…]. Nothing was sent to the agent."
+    usage = "Usage: /compact [turns] [--keep N] [--model M] [--force] [--dry-run] [guidance…]. Nothing was sent to the agent."
     assert parse(f"/compact {rest}") == UsageError("compact", f"{complaint} {usage}")
 
 

@@ -10,10 +10,10 @@ from trimpoint.core.context.active_context import (
     has_unanswered_call,
     injectable,
     is_preamble,
-    summary_item,
     turn_items,
 )
 from trimpoint.core.context.generations import bootstrap_items, items_beside, rebuilt_generation
+from trimpoint.core.context.summary_items import summary_item
 from trimpoint.core.model import events as ev
 
 from tests.core.given import activity, raw, raw_message, started, texts

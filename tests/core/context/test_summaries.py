@@ -6,15 +6,16 @@ import msgspec
 import pytest
 from trimpoint.core.commands.compact import Compact
 from trimpoint.core.commands.parsing import UsageError, parse
-from trimpoint.core.context.active_context import summary_item
+from trimpoint.core.context.summary_items import summary_item
 from trimpoint.core.decide.trimming import (
     EARLIER_SUMMARY,
     not_smaller,
+    replaced_tokens,
     summarizer_guidance,
 )
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Policy, SummarizerPolicy
+from trimpoint.core.model.decision import Policy, Rejected, SummarizerPolicy
 from trimpoint.core.model.state import Operation
 
 from tests.core.given import Conversation, compact, started, texts
@@ -71,21 +72,25 @@ def test_a_summary_that_is_no_smaller_than_what_it_stands_for_is_not_taken() -> 
     for _ in range(4):
         thread.turn("word " * 60)
     operation = under_way(thread, 1, model="big")
-    assert not_smaller(thread.state, operation, "word " * 60) is None
-    refusal = not_smaller(thread.state, operation, "word " * 300)
+    assert refused(thread, operation, "word " * 60) is None
+    refusal = refused(thread, operation, "word " * 300)
     assert refusal is not None
     assert "/compact --force" in refusal.message
-    assert not_smaller(thread.state, operation, "word " * 190) is None
+    assert refused(thread, operation, "word " * 190) is None
+
+
+def refused(thread: Conversation, operation: Operation, summary: str) -> Rejected | None:
+    return not_smaller(operation, summary, replaced_tokens(thread.state, operation))
 
 
 def test_a_forced_compaction_takes_any_summary_and_a_small_one_is_always_taken() -> None:
     thread = started(turns=3)
     operation = under_way(thread, force=True)
-    assert not_smaller(thread.state, operation, "word " * 500) is None
+    assert refused(thread, operation, "word " * 500) is None
     thread = started(turns=6)
     operation = under_way(thread)
-    assert not_smaller(thread.state, operation, "word " * 90) is None
-    assert not_smaller(thread.state, operation, "word " * 500) is not None
+    assert refused(thread, operation, "word " * 90) is None
+    assert refused(thread, operation, "word " * 500) is not None
 
 
 def test_a_summary_is_recorded_with_its_model_and_guidance() -> None:

@@ -23,7 +23,7 @@ from tests.deadlines import SCENARIO_S
 from tests.e2e.codex.another_program import another_program
 from tests.e2e.conftest import Harness, longer
 from tests.e2e.conversation import Conversation
-from tests.e2e.expectation import Piece, pieces
+from tests.e2e.expectation import Piece, gist_of, pieces
 
 pytestmark = [
     pytest.mark.codex,
@@ -36,15 +36,29 @@ _PROVIDER_THREAD = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([0-9a-f-
 
 
 @dataclass
+class Stretch:
+    """Turns in the middle that left the context, and the summary in their place, if any."""
+
+    number: int
+    gist: str | None
+
+
+@dataclass
 class Told:
-    """A turn, and the items that were injected after it."""
+    """A turn, and the items that were injected after it. `stretches` are those that were made
+    before it. One that left in a `stretch` took the first `gone` of the injected items along.
+    """
 
     pieces: list[Piece]
     injected: list[Piece] = field(default_factory=list)
     before: list[Piece] = field(default_factory=list)
+    stretches: int = 0
+    stretch: Stretch | None = None
+    gone: int = 0
 
     def shown(self) -> list[Piece]:
-        return self.before + self.pieces + self.injected
+        own = self.pieces if self.stretch is None else []
+        return self.before + own + self.injected[self.gone :]
 
 
 @dataclass
@@ -56,8 +70,42 @@ class Context:
     waiting: list[Piece] = field(default_factory=list)
 
     def shown(self) -> list[Piece]:
-        begin = [] if self.summary is None else [Piece("summary", self.summary)]
-        return begin + [piece for told in self.turns for piece in told.shown()] + self.waiting
+        shown = [] if self.summary is None else [Piece("summary", self.summary)]
+        told_of: list[int] = []
+        for told in self.turns:
+            stretch = told.stretch
+            if stretch is not None and stretch.gist and stretch.number not in told_of:
+                told_of.append(stretch.number)
+                shown += [*told.before, Piece("summary", stretch.gist)]
+                shown += replace(told, before=[]).shown()
+            else:
+                shown += told.shown()
+        return shown + self.waiting
+
+    def leave(self, first: int, last: int, stretch: Stretch) -> None:
+        """Takes these turns out of the middle."""
+        self.turns = [
+            replace(told, stretch=stretch, gone=len(told.injected)) if first <= at <= last else told
+            for at, told in enumerate(self.turns)
+        ]
+
+    def revert(self, back: int) -> None:
+        """Takes the last turns back: a stretch that was made behind them or that tells of them
+        is no more.
+        """
+        first, left = self.turns[-back], self.turns[:-back]
+        cut = [told.stretch.number for told in self.turns[-back:] if told.stretch is not None]
+        self.turns = [
+            replace(told, stretch=None, gone=0)
+            if told.stretch is not None
+            and (
+                told.stretch.number > first.stretches
+                or (told.stretch.gist and told.stretch.number in cut)
+            )
+            else told
+            for told in left
+        ]
+        self.waiting = first.before
 
     def keep(self, count: int, summary: str | None = None) -> None:
         if count:
@@ -95,14 +143,6 @@ def newest_provider_thread(harness: Harness) -> str:
     return max(found[1] for file in files if (found := _PROVIDER_THREAD.match(file.name)))
 
 
-def gist_of(piece: Piece) -> Piece:
-    """Returns a summary without its envelope."""
-    found = re.fullmatch(
-        r"<conversation-summary messages=\d+>(.*)</conversation-summary>", piece.text
-    )
-    return piece if found is None else Piece("summary", found[1])
-
-
 class Walk:
     """A random walk through one conversation and its forks."""
 
@@ -115,6 +155,7 @@ class Walk:
         # the last one at the end.
         self.before_trims: list[tuple[Context, int]] = []
         self.said = 0
+        self.stretches = 0
         self._running = AsyncExitStack()
         self.talk: Conversation
 
@@ -148,7 +189,7 @@ class Walk:
     # --- turns
 
     def _scene(self) -> Told:
-        told = Told([Piece("user", self._word("prompt"))])
+        told = Told([Piece("user", self._word("prompt"))], stretches=self.stretches)
         for _ in range(self.random.choice((0, 0, 1, 2))):
             word = self._word("output")
             self.harness.script.then(run(f"echo {word}"))
@@ -223,7 +264,7 @@ class Walk:
             assert keep or not self.context.shown()
 
     async def compact(self) -> None:
-        if len(self.context.turns) < 2:
+        if len([told for told in self.context.turns if told.stretch is None]) < 2:
             return
         keep = self.random.randint(0, len(self.context.turns) - 1)
         self.steps[-1] = f"/compact --keep {keep}" if keep else "/compact"
@@ -233,6 +274,35 @@ class Walk:
         assert outcome["status"] == "completed", outcome
         self._remember(keep)
         self.context.keep(keep, gist)
+
+    async def stretch(self) -> None:
+        """Clears turns in the middle, or puts a summary in their place."""
+        turns = self.context.turns
+        if not turns:
+            return
+        first = self.random.randrange(len(turns))
+        last = self.random.randrange(first, len(turns))
+        if any(one.stretch and one.injected[one.gone :] for one in turns[first : last + 1]):
+            return  # what was injected since could leave once more
+        number = (await self.talk.snapshot())["turnCount"] - len(turns) + 1
+        command = self.random.choice(("clear", "compact"))
+        self.steps[-1] = f"/{command} {number + first}..{number + last}"
+        gist = self._word("gist") if command == "compact" else None
+        asked = [one for one in turns[first : last + 1] if one.stretch is None]
+        overlaps = any(one.stretch and one.stretch.gist for one in turns[first : last + 1])
+        if gist and asked and not overlaps:
+            self.harness.script.at_compaction(say(gist))
+        outcome = await self.talk.type(self.steps[-1])
+        if not asked or overlaps:
+            assert outcome["reason"] in ("nothing_to_trim", "already_discarded"), outcome
+            return
+        assert outcome["status"] == "completed", outcome
+        self._remember(len(turns))
+        self.stretches += 1
+        taken = Stretch(self.stretches, gist)
+        for at in range(first, last + 1):
+            if turns[at].stretch is None:
+                self.context.leave(at, at, taken)
 
     def _remember(self, kept: int) -> None:
         self.before_trims.append((replace(self.context), kept))
@@ -259,6 +329,8 @@ class Walk:
             excludeTurns=True,
         )
         self.context = deepcopy(self.context)
+        for told in self.context.turns:
+            told.stretches = self.stretches
         self.before_trims.clear()
         self.talk = Conversation(
             self.talk.client, forked["thread"]["id"], self.harness.model, self.harness.script
@@ -274,9 +346,7 @@ class Walk:
         await self.talk.client.request(
             "thread/revert", threadId=self.talk.thread_id, beforeTurnId=turn_id
         )
-        first = self.context.turns[-back]
-        self.context.turns = self.context.turns[:-back]
-        self.context.waiting = first.before
+        self.context.revert(back)
         self.before_trims.clear()
 
     # --- faults
@@ -305,7 +375,7 @@ async def test_a_random_mix_of_commands_shows_the_model_exactly_what_was_kept(
     await walk.begin()
     often = [walk.turn] * walk.random.choice((3, 8))
     rest = [
-        walk.clear, walk.compact, walk.inject, walk.inject, walk.fork, walk.native_revert, walk.undo, walk.undo,
+        walk.clear, walk.compact, walk.stretch, walk.stretch, walk.inject, walk.inject, walk.fork, walk.native_revert, walk.undo, walk.undo,
         walk.restart, walk.kill_child, walk.turn_elsewhere, walk.inject_elsewhere,
     ]  # fmt: skip
     try:

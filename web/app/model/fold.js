@@ -94,12 +94,10 @@ const FOLDS = {
         });
         state.compactionCount += Number(COMPACTIONS.has(payload.trigger));
     },
-    "thread.context-summarized": (state, payload) => {
-        const point = state.points.findLast((one) => one.id === payload.trimPointId);
-        if (point) {
-            point.summary = payload.summary;
-            point.summaryUnavailable = false;
-        }
+    "thread.context-summarized": summarize,
+    "thread.stretch-summarized": (state, payload) => {
+        summarize(state, payload);
+        state.compactionCount += 1;
     },
     "thread.context-discarded": discard,
     "thread.context-masked": discard,
@@ -218,6 +216,18 @@ function changeTurn(state, turnId, change) {
  */
 function placeOf(state, firstKept) {
     return firstKept === null ? state.turns.length : (state.turnIndex.get(firstKept) ?? state.turns.length);
+}
+
+/**
+ * @param {ThreadState} state
+ * @param {any} payload
+ */
+function summarize(state, payload) {
+    const point = state.points.findLast((one) => one.id === payload.trimPointId);
+    if (point) {
+        point.summary = payload.summary;
+        point.summaryUnavailable = false;
+    }
 }
 
 /**

@@ -47,10 +47,7 @@ export function rowsOf(state, expanded) {
         if (isExpanded) {
             addSection(rows, state, start, point.place, discards, true);
         }
-        const summary = point.summary ?? (point.summaryUnavailable ? SEALED : null);
-        if (summary !== null) {
-            rows.push({ kind: "banner", key: `banner ${point.id}`, point, summary });
-        }
+        rows.push(...bannerRows(point));
         rows.push({ kind: "divider", key: `divider ${point.id}`, point, isExpanded });
         start = point.place;
         discards = [];
@@ -76,12 +73,12 @@ function addSection(rows, state, start, end, discards, isTrimmed) {
     let next = 0;
     for (let index = from; index < Math.min(end, state.turns.length); index += 1) {
         while (next < discards.length && discards[next].place <= index) {
-            rows.push(discardRow(discards[next]));
+            rows.push(...discardRows(discards[next]));
             next += 1;
         }
         rows.push(turnRow(state, index, isTrimmed));
     }
-    rows.push(...discards.slice(next).map(discardRow));
+    rows.push(...discards.slice(next).flatMap(discardRows));
 }
 
 /**
@@ -102,10 +99,19 @@ function turnRow(state, index, isTrimmed) {
 
 /**
  * @param {Point} point
- * @returns {DividerRow}
+ * @returns {Row[]}
  */
-function discardRow(point) {
-    return { kind: "divider", key: `divider ${point.id}`, point, isExpanded: true };
+function discardRows(point) {
+    return [...bannerRows(point), { kind: "divider", key: `divider ${point.id}`, point, isExpanded: true }];
+}
+
+/**
+ * @param {Point} point
+ * @returns {BannerRow[]}
+ */
+function bannerRows(point) {
+    const summary = point.summary ?? (point.summaryUnavailable ? SEALED : null);
+    return summary === null ? [] : [{ kind: "banner", key: `banner ${point.id}`, point, summary }];
 }
 
 /**

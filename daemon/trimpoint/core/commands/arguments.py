@@ -16,11 +16,12 @@ _KEY = "argument"
 
 class Unit(NamedTuple):
     """What a value stands for. `takes` describes it in an error message, `read` returns the value
-    of a word, or None if the word is none.
+    of a word, or None if the word is none. A word that `resembles` matches is not taken for text.
     """
 
     takes: str
     read: Callable[[str], Any]
+    resembles: re.Pattern[str] | None = None
 
 
 class Argument(NamedTuple):
@@ -148,6 +149,7 @@ def ends_of(stretch: str) -> tuple[int | None, int | None]:
 
 
 TURNS_OR_STRETCH = Unit(f"{TURNS.takes}, or turns such as 4..12", _turns_or_stretch)
+STRETCH = Unit("turns such as 4..12", _stretch, re.compile(r"\d+\.\.\S*|\.\.(?:\d\S*)?"))
 TURN_OR_STRETCH = Unit("a turn such as 5, or turns such as 4..12", _turn_or_stretch)
 TURNS_LISTED = whole("how many turns to list", 1)
 

@@ -3,7 +3,17 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from trimpoint.core.commands.arguments import MODEL, TURNS, dry_run, option, switch, text
+from trimpoint.core.commands.arguments import (
+    MODEL,
+    STRETCH,
+    TURNS,
+    dry_run,
+    ends_of,
+    option,
+    switch,
+    text,
+    word,
+)
 from trimpoint.core.commands.declaration import Change, CommandIds, Group
 
 if TYPE_CHECKING:
@@ -13,7 +23,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Compact(Change):
     """Replaces all turns except the last `keep` by a summary, which `model` writes by the person's
-    `guidance`; None means the configured model and no guidance.
+    `guidance`; None means the configured model and no guidance. If `turns` is a stretch such as
+    `4..12`, a summary replaces exactly these turns.
     """
 
     command: ClassVar = "compact"
@@ -23,10 +34,13 @@ class Compact(Change):
         "summary and, with --keep, the last N turns word for word. Guidance tells the summarizer "
         "what matters. --model has another model write the summary. --force compacts a short "
         "conversation too, and takes a summary that is no smaller than what it stands for; "
+        "4..12 puts a summary in the place of exactly these turns, as {timeline} counts them; what "
+        "is around them stays, and what is pinned. ..12 is up to there, 4.. from there on. "
         "--dry-run only says what would happen. If it fails, nothing changes."
     )
     shell_group: ClassVar[Group | None] = "context"
 
+    turns: str | None = word("turns", STRETCH, "the turns to summarize, such as 4..12; else all")
     keep: int = option("N", TURNS, "keep the last N turns word for word", 0)
     model: str | None = option("M", MODEL, "the model that writes the summary")
     force: bool = switch("compact a short conversation too")
@@ -37,6 +51,7 @@ class Compact(Change):
         """Returns the command to the thread."""
         from trimpoint_protocol.commands import CompactContext
 
+        first, last = (None, None) if self.turns is None else ends_of(self.turns)
         return CompactContext(
             command_id=ids.command_id,
             thread_id=ids.thread_id,
@@ -44,4 +59,6 @@ class Compact(Change):
             force=self.force,
             guidance=self.guidance,
             model=self.model,
+            from_turn=first,
+            through_turn=last,
         )

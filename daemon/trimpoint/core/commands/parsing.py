@@ -139,7 +139,11 @@ class _Reader:
         return word.startswith("--") and bool(takes_options or word.lower() in self._options)
 
     def _is_word(self, word: str) -> bool:
-        return self._word is not None and _value(self._word[1], word) is not None
+        if self._word is None:
+            return False
+        unit = self._word[1].unit
+        resembles = unit is not None and unit.resembles and unit.resembles.fullmatch(word)
+        return bool(resembles) or _value(self._word[1], word) is not None
 
     def _option(self, word: str, after: str, found: dict[str, Any]) -> str:
         """Takes one option, and returns the text behind it."""

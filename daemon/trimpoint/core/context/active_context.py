@@ -4,7 +4,6 @@ given (docs/spec/sessions.md).
 A turn is kept as a whole or pruned as a whole. A raw item is Codex's JSON as the model saw it.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -14,6 +13,11 @@ from trimpoint_protocol.lenient import as_dict, as_list
 
 from trimpoint.core.context.provider_compactions import COMPACTION, newest_own_compaction
 from trimpoint.core.context.removals import discarded_positions, masked_item, masks_of
+from trimpoint.core.context.summary_items import (
+    standing_summaries,
+    summary_item,
+    with_summary,
+)
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Discard, Entry, TrimPoint, Turn
 from trimpoint.core.model.state import ThreadState
@@ -33,7 +37,6 @@ PREAMBLE_KINDS = ("additional_tools", "configuration_update")
 PREAMBLE_ROLES = ("developer", "system", "user")
 # Content labels (measured: codex 0.163 and 0.171) of content that the user wrote, not Codex.
 USER_CONTENT_KIND_PREFIX = "user."
-_ENVELOPE = re.compile(r"<(?=/?conversation-summary)")
 SEALED_SUMMARY_LOST = (
     "Codex no longer has the conversation, and with it its sealed summary is gone."
 )
@@ -167,7 +170,9 @@ def message_count(state: ThreadState, turns: Sequence[Turn]) -> int:
 
 def active_message_count(state: ThreadState) -> int:
     """Returns the number of messages in the active context; a summary counts as one."""
-    return active_turn_messages(state) + int(begins_with_summary(state))
+    summaries = [one for one in state.discards if one.summary is not None]
+    in_the_middle = standing_summaries(summaries, state.active_turns) if summaries else ()
+    return active_turn_messages(state) + int(begins_with_summary(state)) + len(in_the_middle)
 
 
 def has_sealed_summary(state: ThreadState) -> bool:
@@ -219,13 +224,17 @@ def context_items(
     The first `skipped_items` items of the first turn are left out, because the summary covers them.
     `discards` are the discards in force in this context; None means those of the state.
     """
+    turns, standing = list(turns), state.discards if discards is None else discards
+    summaries = standing_summaries(standing, turns)
     items = [summary_item(summary, summarized_messages)] if summary is not None else []
     items.extend(pinned)
     for turn in turns:
         items.extend(turn.injected_before)
         items.extend(
             item
-            for position, item in placed_items(state, turn, discards)
+            for position, item in with_summary(
+                placed_items(state, turn, standing), summaries.get(turn.id)
+            )
             if position >= skipped_items
         )
         skipped_items = 0
@@ -286,19 +295,6 @@ def prompt_span(items: list[bytes], later_prompts: Iterable[str]) -> tuple[int, 
 def message_text(item: dict[str, Any]) -> str:
     """Returns the concatenated text of a message item."""
     return "".join(str(part.get("text", "")) for part in map(as_dict, as_list(item.get("content"))))
-
-
-def summary_item(summary: str, message_count: int) -> bytes:
-    """Returns the user message that holds a summary, as a raw item.
-
-    The text must not begin with Codex's own preface, or Codex drops it at its next compaction
-    (measured). If the summary contains the envelope of a summary, its brackets are escaped.
-    """
-    inner = _ENVELOPE.sub("&lt;", summary)
-    text = f"<conversation-summary messages={message_count}>{inner}</conversation-summary>"
-    return msgspec.json.encode(
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
-    )
 
 
 def message_item(entry: Entry) -> bytes:

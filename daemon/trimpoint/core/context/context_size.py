@@ -12,10 +12,14 @@ from typing import Literal, NamedTuple
 from trimpoint.core.context.active_context import (
     message_item,
     placed_items,
-    summary_item,
 )
 from trimpoint.core.context.generations import conversation_items
 from trimpoint.core.context.pins import pin_tokens, standing_pins
+from trimpoint.core.context.summary_items import (
+    standing_summaries,
+    summary_item,
+    with_summary,
+)
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.events import GenerationOpened
 from trimpoint.core.model.ledger import Entry
@@ -192,10 +196,12 @@ def opened_weights(state: ThreadState, opened: GenerationOpened) -> Iterator[int
         yield estimate_tokens(summary_item(opened.summary, opened.summarized_messages))
     yield from _pin_weights(state, opened.pins)
     skipped, given = opened.skipped_items, frozenset(opened.turn_ids)
-    for turn in (turn for turn in state.active_turns if turn.id in given):
+    turns = [turn for turn in state.active_turns if turn.id in given]
+    summaries = standing_summaries(state.discards, turns)
+    for turn in turns:
         yield estimate_total(turn.injected_before)
         if turn.items:
-            placed = placed_items(state, turn)
+            placed = with_summary(placed_items(state, turn), summaries.get(turn.id))
             yield estimate_total(item for at, item in placed if at >= skipped)
         else:  # the items are read from the rollout only when they are needed
             entries = (entry for entry in state.entries_of(turn) if not entry.is_part)

@@ -21,12 +21,16 @@ from trimpoint.core.context.active_context import (
     is_preamble,
     message_text,
     placed_items,
-    summary_item,
 )
 from trimpoint.core.context.pins import NOTE_PREFIX, pin_items, standing_pins
 from trimpoint.core.context.removals import IMAGES
 from trimpoint.core.context.segment_kinds import preview
 from trimpoint.core.context.segments import INJECTED, ContextSegment, context_segments
+from trimpoint.core.context.summary_items import (
+    standing_summaries,
+    summary_item,
+    with_summary,
+)
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.tokens import ITEM_TOKENS, estimate_tokens
 
@@ -150,10 +154,11 @@ def _known_items(state: ThreadState) -> list[_Known]:
             keys = map(_key_of, pin_items(state, [pin.id]))
             known.extend(_Known(key, pin.turn_id, None, is_pinned=True) for key in keys)
     pinned = {pin.turn_id for pin in state.pins}
+    summaries = standing_summaries(state.discards, state.active_turns)
     for turn in state.active_turns:
         known.extend(_injected(turn.injected_before, injected))
         segments = {at: one for one in of_turns.pop(turn.id, ()) for at in one.positions}
-        for at, item in placed_items(state, turn):
+        for at, item in with_summary(placed_items(state, turn), summaries.get(turn.id)):
             known.append(_Known(_key_of(item), turn.id, segments.get(at), turn.id in pinned))
     return [*known, *_injected(state.active_injected, injected)]
 

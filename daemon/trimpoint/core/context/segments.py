@@ -20,12 +20,12 @@ from trimpoint.core.context.active_context import (
     is_call,
     is_output,
     message_item,
-    summary_item,
 )
 from trimpoint.core.context.groups import ItemGroup, grouped
 from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.context.removals import discarded_positions, masked_item, masks_of
 from trimpoint.core.context.segment_kinds import SegmentKind, kind_of, preview, preview_of
+from trimpoint.core.context.summary_items import standing_summaries, summary_in, summary_item
 from trimpoint.core.model.ledger import Entry, Turn, qualified_entry_id
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.tokens import estimate_tokens
@@ -86,32 +86,36 @@ def context_segments(state: ThreadState) -> Segments:
     """
     segments: list[ContextSegment] = []
     if (summary := current_summary(state)) is not None:
-        tokens = estimate_tokens(summary_item(summary.text, summary.messages))
-        segments.append(
-            ContextSegment(
-                SUMMARY_ID,
-                "",
-                (),
-                (),
-                (),
-                "user",
-                SegmentKind.SUMMARY,
-                preview(summary.text),
-                tokens,
-                SUMMARY,
-            )
-        )
+        segments.append(_summary(SUMMARY_ID, "", summary_item(summary.text, summary.messages)))
     segments.extend(_carried(state))
+    summaries = standing_summaries(state.discards, state.active_turns)
     # The first items of the first turn that the summary covers.
     skipped = state.generation.skipped_items
     injected = count(1)
     for index, turn in enumerate(state.active_turns, state.active_from_turn):
         segments.extend(map(_injected, injected, turn.injected_before))
+        if (standing := summaries.get(turn.id)) is not None and standing[0] >= skipped:
+            segments.append(_summary(f"{SUMMARY_ID}{index + 1}", turn.id, standing[1]))
         segments.extend(_segments_of(state, index, skipped))
         skipped = 0
     segments.extend(map(_injected, injected, state.active_injected))
     return Segments(
         _with_pinned_protected(state, _with_newest_protected(_with_unique_ids(segments)))
+    )
+
+
+def _summary(short_id: str, turn_id: str, item: bytes) -> ContextSegment:
+    return ContextSegment(
+        short_id=short_id,
+        turn_id=turn_id,
+        positions=(),
+        ids=(),
+        entry_ids=(),
+        role="user",
+        kind=SegmentKind.SUMMARY,
+        preview=preview(summary_in(item)),
+        tokens=estimate_tokens(item),
+        protected=SUMMARY,
     )
 
 

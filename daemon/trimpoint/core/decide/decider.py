@@ -27,6 +27,7 @@ from trimpoint.core.decide.queueing import (
     withdraw_prompt,
 )
 from trimpoint.core.decide.reverting import complete_revert, revert_to_checkpoint, roll_back_turns
+from trimpoint.core.decide.stretch_summaries import compact_stretch, complete_stretch
 from trimpoint.core.decide.stretches import clear_stretch, mask_stretch, names_stretch
 from trimpoint.core.decide.trimming import compact, complete_compaction, trim
 from trimpoint.core.decide.undoing import undo_trim
@@ -64,7 +65,8 @@ def _decide_client(
             clears = clear_stretch if names_stretch(command) else trim
             return when_idle(state, "clear") or clears(state, command, stamp)
         case wire.CompactContext():
-            return when_idle(state, "compact") or compact(state, command, stamp, policy)
+            compacts = compact_stretch if names_stretch(command) else compact
+            return when_idle(state, "compact") or compacts(state, command, stamp, policy)
         case wire.DiscardContext():
             return when_idle(state, "discard from") or discard(
                 state, command, stamp, policy.discard
@@ -123,7 +125,9 @@ def _decide_internal(
         case internal.AdvanceOperation():
             return _advance(state, command)
         case internal.CompleteCompaction():
-            return complete_compaction(state, command, stamp)
+            is_stretch = state.operation is not None and state.operation.compaction_turns
+            completes = complete_stretch if is_stretch else complete_compaction
+            return completes(state, command, stamp)
         case internal.RecoverFromOverflow():
             return recover_from_overflow(state, command, stamp, policy)
         case internal.CompleteRecovery():

@@ -18,13 +18,17 @@ from trimpoint.core.context.active_context import (
     placed_injectable,
     placed_items,
     prompt_span,
-    summary_item,
     trim_before,
     without_prompt,
 )
 from trimpoint.core.context.pins import carried_pins, pin_items
 from trimpoint.core.context.provider_compactions import COMPACTED, COMPACTION
 from trimpoint.core.context.split_point import find_split, is_message
+from trimpoint.core.context.summary_items import (
+    standing_summaries,
+    summary_item,
+    with_summary,
+)
 from trimpoint.core.decide.trimming import open_trimmed_generation
 from trimpoint.core.evolve.retry_folds import later_prompts
 from trimpoint.core.model import commands as internal
@@ -142,7 +146,9 @@ def plan_overflow(
     # Items that Codex wrote belong to no turn and cannot be kept; pinned items are added again.
     least = len(_opening(state, compaction)) if state.pins or compaction is not None else 0
     cut = find_split(items, tokens, min_items=least)
-    if cut is None or (cut := _before_pinned(state, placed, cut, turn_id)) < max(least, 1):
+    if cut is not None:
+        cut = _outside_stretches(state, placed, _before_pinned(state, placed, cut, turn_id))
+    if cut is None or cut < max(least, 1):
         return None
     kept = placed[cut] if cut < len(placed) else _Placed(turn_id, len(_work(state, turn_id)), b"")
     messages = sum(is_message(msgspec.json.decode(item)) for item in items[:cut])
@@ -168,6 +174,22 @@ def _before_pinned(state: ThreadState, placed: Sequence[_Placed], cut: int, turn
     return next(at for at, one in enumerate(placed) if one.turn_id == divided)
 
 
+def _outside_stretches(state: ThreadState, placed: Sequence[_Placed], cut: int) -> int:
+    """Returns the cut; if it would divide a summary from a pinned turn among those that it stands
+    for, it is moved to before the summary, which would stand behind the cut otherwise.
+    """
+    if cut == len(placed) or placed[cut].turn_id is None:
+        return cut
+    at = state.turn_index[str(placed[cut].turn_id)]
+    for discard in (one for one in state.discards if one.summary is not None):
+        places = [state.turn_index[turn_id] for turn_id in discard.positions]
+        standing = [place for place in places if place >= state.active_from_turn]
+        if standing and standing[0] < at <= standing[-1]:
+            host = state.turns[standing[0]].id
+            return next(number for number, one in enumerate(placed) if one.turn_id == host)
+    return cut
+
+
 def compacted_by_codex(state: ThreadState) -> bool:
     """Returns whether Codex has compacted the present context by itself. It reads no turn but those
     in which that happened.
@@ -191,9 +213,11 @@ def _placed(
     """
     placed = [_Placed(None, 0, item) for item in _opening(state, compaction)]
     skipped = state.generation.skipped_items
+    summaries = standing_summaries(state.discards, state.active_turns)
     for turn in state.active_turns:
         fails = turn.id == turn_id
         of_turn = _placed_work(state, turn) if fails else placed_items(state, turn)
+        of_turn = with_summary(of_turn, summaries.get(turn.id))
         first = (
             skipped if compaction is None else _first_since(state, turn, compaction, fails=fails)
         )

@@ -21,6 +21,7 @@ from trimpoint.core.evolve.revert_folds import (
     injected_at,
     placed_notes,
     points_at,
+    summarizes_only,
 )
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -196,13 +197,16 @@ def target_after(state: ThreadState, kept: int) -> RevertTarget:
     """Returns the context as it was after the first `kept` turns."""
     last = state.turns[kept - 1].generation if kept else 0
     points = points_at(state.trim_points, state.turns[:kept])
-    discards = [discard for discard in state.discards if discard.generation <= last]
+    made = [discard for discard in state.discards if discard.generation <= last]
+    kept_ids = {turn.id for turn in state.turns[:kept]} if made else ()
+    discards = [discard for discard in made if summarizes_only(discard, kept_ids)]
     through = _last_in_codex(state, state.turns[kept - 1]) if kept else None
     # The provider thread of that generation holds a context with a trim that was undone since.
     is_undone = any(one.boundary.generation <= last < one.undone_in for one in state.undone)
     # A fork's provider thread begins behind the trims that the fork inherited.
     is_pruned = any(one.generation <= last for one in state.trim_points if one not in points)
-    generation = None if is_undone or (kept and is_pruned) else last or None
+    tells_more = len(discards) < len(made)
+    generation = None if is_undone or tells_more or (kept and is_pruned) else last or None
     turns, injected = _with_injected(state.turns[:kept], []), injected_at(state, kept)
     pins = placed_notes(state.pins, kept)
     return _target(turns, points, generation, through, discards, injected, pins)

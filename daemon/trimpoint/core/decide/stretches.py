@@ -29,7 +29,7 @@ CLEAR = "clear"
 _EARLIER = (CommandHint("/timeline", "shows what has left the context"),)
 _OUTPUT = (CommandHint("/context", "shows what the context holds"),)
 
-OfTurns = wire.TrimContext | wire.MaskContext
+OfTurns = wire.TrimContext | wire.CompactContext | wire.MaskContext
 
 
 class Stretch(NamedTuple):
@@ -125,15 +125,15 @@ def stretch_of(state: ThreadState, command: wire.TrimContext) -> Stretch | Rejec
     if command.keep_last_n_turns is not None or command.summary is not None:
         both = "Say either which turns to clear, or what to keep."
         return Rejected(Reason.USAGE, both)
-    ends = _ends_of(state, command, "cleared")
-    return ends if isinstance(ends, Rejected) else _whole(state, *ends)
+    ends = ends_of(state, command, "cleared")
+    return ends if isinstance(ends, Rejected) else whole(state, *ends, "cleared")
 
 
 def masked_stretch_of(state: ThreadState, command: wire.MaskContext) -> MaskedStretch | Rejected:
     """Returns what the command would mask, or the rejection; the ends are those of `stretch_of`."""
     if command.entry_ids is not None:
         return Rejected(Reason.USAGE, "Say either which turns to mask, or which entries.")
-    ends = _ends_of(state, command, "masked")
+    ends = ends_of(state, command, "masked")
     if isinstance(ends, Rejected):
         return ends
     can_read = has_agent_tools(state.settings)
@@ -147,7 +147,7 @@ def masked_stretch_of(state: ThreadState, command: wire.MaskContext) -> MaskedSt
     return MaskedStretch(*ends, masks, protected)
 
 
-def _ends_of(state: ThreadState, command: OfTurns, done: str) -> tuple[int, int] | Rejected:
+def ends_of(state: ThreadState, command: OfTurns, done: str) -> tuple[int, int] | Rejected:
     """Returns the numbers of the first and the last turn that the command names, or the rejection.
     `done` is what would have been done to them.
     """
@@ -179,18 +179,36 @@ def _inside(state: ThreadState, first: int, last: int) -> list[ContextSegment]:
     return [one for one in context_segments(state) if one.turn_id in ids]
 
 
-def _whole(state: ThreadState, first: int, last: int) -> Stretch | Rejected:
+def whole(state: ThreadState, first: int, last: int, done: str) -> Stretch | Rejected:
+    """Returns what of these turns can leave the context, or the rejection; `done` as in
+    `ends_of`.
+    """
+    if (summarized := _summarized_in(state, first, last)) is not None:
+        turns = turns_text(*summarized)
+        said = f"Nothing was {done}: a summary stands in the place of {turns}."
+        return Rejected(Reason.ALREADY_DISCARDED, said, hints=_EARLIER)
     inside = _inside(state, first, last)
     if missing := [one for one in inside if one.protected == NOT_RECORDED]:
         number = state.turn_index[missing[0].turn_id] + 1
-        said = f"Nothing was cleared: turn {number} was not recorded as the model saw it."
+        said = f"Nothing was {done}: turn {number} was not recorded as the model saw it."
         return Rejected(Reason.NOT_SUPPORTED, said, hints=(CommandHint("/clear N", "keeps turns"),))
     segments = [one for one in inside if one.protected != PINNED]
     if not segments:
         why = "is pinned" if inside else "has left the context already"
-        said = f"Nothing was cleared: all of {turns_text(first, last)} {why}."
+        said = f"Nothing was {done}: all of {turns_text(first, last)} {why}."
         return Rejected(Reason.NOTHING_TO_TRIM, said, hints=_EARLIER)
     return Stretch(first, last, segments)
+
+
+def _summarized_in(state: ThreadState, first: int, last: int) -> tuple[int, int] | None:
+    """Returns the ends of a stretch that is summarized and has turns between `first` and `last`;
+    None if there is none.
+    """
+    for discard in (one for one in state.discards if one.summary is not None):
+        numbers = [state.turn_index[turn_id] + 1 for turn_id in discard.positions]
+        if numbers[0] <= last and first <= numbers[-1]:
+            return numbers[0], numbers[-1]
+    return None
 
 
 def _entries(segments: list[ContextSegment]) -> str:

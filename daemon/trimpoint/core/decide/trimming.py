@@ -18,7 +18,6 @@ from trimpoint.core.context.active_context import (
     current_summary,
     message_count,
     plan_trim,
-    summary_item,
 )
 from trimpoint.core.context.context_size import (
     opened_weights,
@@ -26,6 +25,7 @@ from trimpoint.core.context.context_size import (
 )
 from trimpoint.core.context.generations import next_generation
 from trimpoint.core.context.provider_compactions import larger_again, newest_own_compaction
+from trimpoint.core.context.summary_items import standing_summaries, summary_item
 from trimpoint.core.evolve.compaction_attempts import AUTO
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -68,7 +68,7 @@ def trim(state: ThreadState, command: wire.TrimContext, stamp: Stamp) -> Decisio
         return _nothing_to_trim(state, keep, CommandHint("/clear 0", "keeps none"))
     if not command.force and (refusal := larger_again(state, keep, f"/clear {keep}")) is not None:
         return refusal
-    trigger, summary = command.trigger or "clear", _unless_blank(command.summary)
+    trigger, summary = command.trigger or "clear", unless_blank(command.summary)
     if summary is None and _prunes_only_pinned(state, plan):
         return Rejected(Reason.NOTHING_TO_TRIM, _ALL_PINNED, hints=UNPINNED)
     trimmed = open_trimmed_generation(state, plan, stamp, "clear", trigger, summary, 0)
@@ -107,7 +107,7 @@ def _where_empty(state: ThreadState) -> tuple[CommandHint, ...]:
     return (_SHOWN, _UNDONE) if state.boundaries else (_SHOWN,)
 
 
-def _unless_blank(text: str | None) -> str | None:
+def unless_blank(text: str | None) -> str | None:
     """Returns `text`, or None if it is None or blank."""
     return text if text and not text.isspace() else None
 
@@ -127,6 +127,7 @@ def open_trimmed_generation(
     number = state.generation.number + 1
     kept_ids = tuple(turn.id for turn in plan.kept)
     summarized = active_message_count(state) - message_count(state, plan.kept)
+    summarized -= len(standing_summaries(state.discards, plan.kept))
     summarized = 0 if summary is None else summarized or plan.pruned_injected
     trim_point = ev.TrimPointCreated(
         state.id, stamp.id, stamp.now_ms, plan.before_entry_id, plan.pruned_message_count,
@@ -179,7 +180,7 @@ def compact(
     requested = ev.CompactionRequested(
         stamp.id,
         keep,
-        _unless_blank(command.guidance),
+        unless_blank(command.guidance),
         model=command.model or summarizer.model_for(model_in(state.settings)),
         effort=summarizer.effort,
         force=command.force,
@@ -200,15 +201,10 @@ def complete_compaction(
     """Completes a compaction: returns the trim with the new summary, or the rejection if there is
     no summary.
     """
-    operation = operation_under_way(state, command.operation_id)
-    if operation is None or operation.phase is not Phase.COMPACTING:
-        return Rejected(Reason.INTERNAL, "The compaction is no longer under way.")
-    if state.running_turn_id is not None:
-        # Codex began a queued prompt or the goal's next turn meanwhile; the trim would end it.
-        return Rejected(
-            Reason.COMPACTION_FAILED, "A turn has begun meanwhile, so nothing was changed."
-        )
-    summary, plan = _unless_blank(command.summary), plan_trim(state, operation.compaction_keep)
+    operation = compaction_under_way(state, command)
+    if isinstance(operation, Rejected):
+        return operation
+    summary, plan = unless_blank(command.summary), plan_trim(state, operation.compaction_keep)
     if plan is None or (summary is None and command.provider_thread_id is None):
         # To continue would be a clear that no person asked for (docs/spec/traps.md).
         return Rejected(
@@ -230,6 +226,21 @@ def complete_compaction(
     return Accepted((*events, advanced), operation.id)
 
 
+def compaction_under_way(
+    state: ThreadState, command: internal.CompleteCompaction
+) -> Operation | Rejected:
+    """Returns the compaction that the command completes, or the rejection."""
+    operation = operation_under_way(state, command.operation_id)
+    if operation is None or operation.phase is not Phase.COMPACTING:
+        return Rejected(Reason.INTERNAL, "The compaction is no longer under way.")
+    if state.running_turn_id is not None:
+        # Codex began a queued prompt or the goal's next turn meanwhile; the trim would end it.
+        return Rejected(
+            Reason.COMPACTION_FAILED, "A turn has begun meanwhile, so nothing was changed."
+        )
+    return operation
+
+
 def summarizer_guidance(state: ThreadState, guidance: str | None) -> str | None:
     """Returns the additional instructions for the summarizer: the person's guidance, and how to
     treat an earlier summary if the context begins with one. Returns None if there are none.
@@ -238,15 +249,12 @@ def summarizer_guidance(state: ThreadState, guidance: str | None) -> str | None:
     return " ".join(filter(None, (guidance, earlier))) or None
 
 
-def not_smaller(state: ThreadState, operation: Operation, summary: str) -> Rejected | None:
-    """Returns the rejection of a summary that is not smaller than the part of the context that it
-    replaces, or None if the summary is accepted.
+def not_smaller(operation: Operation, summary: str, replaced: int) -> Rejected | None:
+    """Returns the rejection of a summary that is not smaller than the `replaced` tokens of the
+    context that it stands for, or None if the summary is accepted.
     """
-    tokens = _summary_tokens(summary)
-    if operation.compaction_force or tokens <= SMALL_SUMMARY_TOKENS:
-        return None
-    replaced = sum(_replaced_weights(state, operation.compaction_keep))
-    if tokens < replaced:
+    tokens = summary_tokens(summary)
+    if operation.compaction_force or tokens <= SMALL_SUMMARY_TOKENS or tokens < replaced:
         return None
     what = f"The summary has about {tokens:,} tokens, and what it stands for about {replaced:,}"
     insist = CommandHint("/compact --force", "takes it all the same")
@@ -260,13 +268,19 @@ def _with_origin(
         event,
         model=operation.compaction_model,
         guidance=operation.compaction_guidance,
-        tokens_before=sum(_replaced_weights(state, operation.compaction_keep)),
-        tokens_after=_summary_tokens(event.summary),
+        tokens_before=replaced_tokens(state, operation),
+        tokens_after=summary_tokens(event.summary),
     )
 
 
-def _summary_tokens(summary: str) -> int:
+def summary_tokens(summary: str) -> int:
+    """Returns the estimated tokens of a summary in the context."""
     return estimate_tokens(summary_item(summary, 0))
+
+
+def replaced_tokens(state: ThreadState, operation: Operation) -> int:
+    """Returns the estimated tokens of what the summary of the operation stands for."""
+    return sum(_replaced_weights(state, operation.compaction_keep))
 
 
 def leaves_all_pinned(state: ThreadState, keep: int) -> bool:

@@ -33,6 +33,7 @@ from trimpoint.core.evolve.revert_folds import (
     restore_files,
     roll_back_turns,
 )
+from trimpoint.core.evolve.stretch_folds import request_stretch, summarize_stretch
 from trimpoint.core.evolve.turn_folds import (
     close_request,
     complete_turn,
@@ -300,12 +301,14 @@ FOLDS: Folds = {
     ev.ContextSummarized: _summarize,
     ev.ContextDiscarded: discard,
     ev.ContextMasked: discard,
+    ev.StretchSummarized: summarize_stretch,
     ev.TrimUndone: undo_trim,
     ev.TrimRedone: redo_trim,
     ev.ContextPinned: _pin,
     ev.ContextUnpinned: _unpin,
     ev.AutoChosen: _choose_auto,
     ev.CompactionRequested: _request_compaction,
+    ev.StretchCompactionRequested: request_stretch,
     ev.CompactionForked: _fork_compaction,
     ev.CompactionFailed: note_failure,
     ev.OverflowRecoveryRequested: request_recovery,

@@ -1,6 +1,6 @@
 """Applies the events of checkpoints and reverts to a thread's state."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import count
 from operator import attrgetter
 from typing import TypeVar
@@ -40,8 +40,15 @@ def discards_left(state: ThreadState, last: int) -> list[Discard]:
     return [
         _remaining(state, discard)
         for discard in state.discards
-        if discard.generation <= last and _concerns(state, discard)
+        if discard.generation <= last
+        and _concerns(state, discard)
+        and summarizes_only(discard, state.turn_index)
     ]
+
+
+def summarizes_only(discard: Discard, turn_ids: Container[str]) -> bool:
+    """Returns whether the discard has no summary that also tells of other turns than these."""
+    return discard.summary is None or all(one in turn_ids for one in discard.positions)
 
 
 def _concerns(state: ThreadState, discard: Discard) -> bool:

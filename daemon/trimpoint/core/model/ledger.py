@@ -147,7 +147,7 @@ class Discard(msgspec.Struct):
     ids of the masked entries. `entry_ids` and `masked_entry_ids` are the ids under which clients
     know the entries. `used_tokens` is the reported size of the context before a mask, or 0.
     `turn_index` and `entry_index` are the numbers of turns and entries that the thread had at that
-    time.
+    time. `summary` stands in the place of what was discarded, for `summarized_messages` messages.
     """
 
     id: str
@@ -165,6 +165,8 @@ class Discard(msgspec.Struct):
     masks: dict[str, dict[int, str]] = {}
     masked: dict[str, tuple[str, ...]] = {}
     used_tokens: int = 0
+    summary: str | None = None
+    summarized_messages: int = 0
 
 
 Boundary = TrimPoint | Discard

@@ -145,7 +145,8 @@ class UndoState(msgspec.Struct):
 
 class Operation(msgspec.Struct):
     """The operation that is open or ended last. `failed_turn_id` is the turn that an overflow
-    recovery repeats.
+    recovery repeats. `compaction_turns` are the numbers of the first and the last turn that a
+    compaction of a stretch summarizes.
     """
 
     id: str
@@ -161,6 +162,7 @@ class Operation(msgspec.Struct):
     compaction_model: str | None = None
     compaction_effort: str | None = None
     compaction_force: bool = False
+    compaction_turns: tuple[int, int] | None = None
     reverting: Reverting | None = None
     failed_turn_id: str | None = None
 

@@ -20,12 +20,13 @@ from trimpoint.core.context.context_size import (
     used_percent,
 )
 from trimpoint.core.context.cost import cache_of, trim_cost
+from trimpoint.core.context.summary_items import summary_item
 from trimpoint.core.decide.autopilot import next_act
 from trimpoint.core.decide.discarding import CompressionPlan, plan_compression
 from trimpoint.core.decide.trimming import compact, trim
 from trimpoint.core.model.decision import Accepted, Policy, Stamp, in_force
 from trimpoint.core.model.state import ThreadState
-from trimpoint.core.model.tokens import estimate_total
+from trimpoint.core.model.tokens import estimate_tokens, estimate_total
 from trimpoint.core.views.meter import context_status
 
 COMFORTABLE: Final = 0.35
@@ -63,7 +64,14 @@ def trim_advice(state: ThreadState, policy: Policy, now_ms: int) -> ContextAdvic
 def _clear(state: ThreadState, window: int) -> Iterator[tuple[str, int]]:
     overhead = overhead_tokens(state)
     newest_first = reversed(state.active_turns)
-    weights = (estimate_total(turn_items(state, turn)) for turn in newest_first)
+    summaries = {  # each stands while the last turn is kept that it stands for
+        [*one.positions][-1]: estimate_tokens(summary_item(one.summary, one.summarized_messages))
+        for one in state.discards
+        if one.summary is not None
+    }
+    weights = (
+        estimate_total(turn_items(state, turn)) + summaries.get(turn.id, 0) for turn in newest_first
+    )
     fitting = takewhile(
         lambda kept: (
             kept[0] < state.active_turn_count and (kept[0] <= 1 or kept[1] <= COMFORTABLE * window)

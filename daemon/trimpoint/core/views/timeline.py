@@ -28,6 +28,7 @@ BANNER_HEADER = "Context compacted"
 DIVIDER_LABEL = "Earlier messages"
 DISCARD_LABEL = "Discarded"
 MASK_LABEL = "Output left the context"
+SUMMARIZED_LABEL = "Summarized"
 
 _Gone = dict[EntryKey, Boundary]
 
@@ -85,7 +86,7 @@ class Timeline(Sequence[TimelineEntry]):
     ) -> None:
         for discard in dividers:
             self._add(self._run(range(start, discard.entry_index), pruned_by))
-            self._add([_discard_divider(discard)])
+            self._add([*_banner(discard), _discard_divider(discard)])
             start = discard.entry_index
         self._add(self._run(range(start, end), pruned_by))
 
@@ -130,7 +131,11 @@ class _Run(Sequence[TimelineEntry]):
 def _discard_divider(discard: Discard) -> TimelineEntry:
     return ContextTrimPointDivider(
         trim_point_id=discard.id,
-        label=DISCARD_LABEL if discard.entry_ids else MASK_LABEL,
+        label=SUMMARIZED_LABEL
+        if discard.summary is not None
+        else DISCARD_LABEL
+        if discard.entry_ids
+        else MASK_LABEL,
         hidden_message_count=len(discard.entry_ids),
         expanded=True,
         trim_kind="discard",
@@ -138,12 +143,16 @@ def _discard_divider(discard: Discard) -> TimelineEntry:
     )
 
 
-def _boundary(state: ThreadState, point: TrimPoint, expanded: bool) -> Iterator[TimelineEntry]:
-    if point.summary is not None:
+def _banner(boundary: Boundary) -> Iterator[TimelineEntry]:
+    if boundary.summary is not None:
         yield ContextSummaryBanner(
-            trim_point_id=point.id, header=BANNER_HEADER, summary=point.summary
+            trim_point_id=boundary.id, header=BANNER_HEADER, summary=boundary.summary
         )
-    elif point.summary_unavailable:
+
+
+def _boundary(state: ThreadState, point: TrimPoint, expanded: bool) -> Iterator[TimelineEntry]:
+    yield from _banner(point)
+    if point.summary_unavailable:
         yield ContextSummaryBanner(
             trim_point_id=point.id,
             header=BANNER_HEADER,

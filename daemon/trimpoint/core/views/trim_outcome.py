@@ -20,6 +20,7 @@ from trimpoint.core.context.context_size import (
 )
 from trimpoint.core.context.pins import carried_pins, pin_items, pin_tokens, standing_pins
 from trimpoint.core.decide.reverting import resolve_target, target_items
+from trimpoint.core.decide.stretch_summaries import stretch_to_compact
 from trimpoint.core.decide.stretches import masked_stretch_of, names_stretch, stretch_of
 from trimpoint.core.decide.undoing import UndoPlan, compacted_by_codex, plan_undo, undoable
 from trimpoint.core.evolve.usage_folds import measured_before
@@ -205,6 +206,11 @@ def planned_text(state: ThreadState, command: Planned) -> str:
             if isinstance(masked, Rejected):
                 return masked.message
             return f"Would mask {masked.text}. {masked.left_text}".rstrip()
+        case wire.CompactContext() if names_stretch(command):
+            found = stretch_to_compact(state, command)
+            return (
+                found.message if isinstance(found, Rejected) else f"Would summarize {found.text}."
+            )
         case wire.TrimContext() | wire.CompactContext():
             verb = "clear" if isinstance(command, wire.TrimContext) else "summarize"
             plan = plan_trim(state, command.keep_last_n_turns or 0)

@@ -170,7 +170,7 @@ def _discard(state: ThreadState, discard: Discard) -> rm.ContextTrimPoint:
         pruned_message_count=sum(discard.messages.values()),
         pruned_turn_ids=[],
         first_kept_turn_id=None,
-        summary=None,
+        summary=discard.summary,
         summary_unavailable=False,
         trigger=discard.trigger,
         status=_trim_point_status(state, discard.generation),

@@ -70,7 +70,7 @@ def trim_point_members(state: ThreadState, operation: Operation) -> dict[str, An
     if point is None or point.created_at_ms < operation.started_at_ms:
         return {}
     if isinstance(point, Discard):
-        return {"trim_point_id": point.id}
+        return {"trim_point_id": point.id, "summary": point.summary}
     return {
         "trim_point_id": point.id,
         "summary": point.summary,

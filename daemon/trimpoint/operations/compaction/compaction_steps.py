@@ -11,7 +11,8 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.notifications.watches import TurnWatch
 from trimpoint.core.context.generations import items_beside
-from trimpoint.core.decide.trimming import not_smaller, summarizer_guidance
+from trimpoint.core.decide.stretch_summaries import summarized_items, summarized_tokens
+from trimpoint.core.decide.trimming import not_smaller, replaced_tokens, summarizer_guidance
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
@@ -72,7 +73,11 @@ class CompactionSteps:
             scope.cancel()
         try:
             with scope:
-                await self._compact(writer, operation)
+                await journal_phase(
+                    writer, operation, Phase.COMPACTING, "Asking the model for a summary."
+                )
+                is_stretch = operation.compaction_turns is not None
+                await (self._compact_stretch if is_stretch else self._compact)(writer, operation)
         finally:
             del self._scopes[operation.id]
             self._unwanted.discard(operation.id)
@@ -80,7 +85,6 @@ class CompactionSteps:
             await journal_phase(writer, operation, Phase.CANCELLED, CANCELLED, Reason.CANCELLED)
 
     async def _compact(self, writer: ThreadWriter, operation: Operation) -> None:
-        await journal_phase(writer, operation, Phase.COMPACTING, "Asking the model for a summary.")
         began = time.monotonic()
         provider_id = await self._loaded_provider(writer)
         await complete_context(writer, writer.state.active_turns)
@@ -106,6 +110,37 @@ class CompactionSteps:
             if not carries_on:
                 with anyio.CancelScope(shield=True):
                     await self._threads.delete_quietly(fork.id)
+
+    async def _compact_stretch(self, writer: ThreadWriter, operation: Operation) -> None:
+        """Summarizes turns in the middle on a hidden thread that has nothing else."""
+        began = time.monotonic()
+        await complete_context(writer, writer.state.active_turns)
+        items = await off_loop(writer.state, lambda now: summarized_items(now, operation))
+        scratch = await self._scratch(writer, operation)
+        try:
+            writer.record_facts(ev.CompactionForked(operation.id, scratch.id))
+            await writer.flush()  # so that a filled thread is never forgotten
+            await self._threads.inject(scratch.id, items)
+            guidance = operation.compaction_guidance
+            summary = await summarize(self._threads, writer, scratch, guidance, self._deadline_s)
+            if summary is None:
+                raise CompactionFailed("only Codex can read the summary")
+            replaced = await off_loop(writer.state, lambda now: summarized_tokens(now, operation))
+            if (refusal := not_smaller(operation, summary, replaced)) is not None:
+                raise CompactionFailed(refusal.message, refusal.reason)
+            took_ms = round((time.monotonic() - began) * 1000)
+            async with self._uses.paused(writer.thread_id):
+                await self._complete(writer, operation, summary, scratch, took_ms)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._threads.delete_quietly(scratch.id)
+
+    async def _scratch(self, writer: ThreadWriter, operation: Operation) -> TemporaryThread:
+        with anyio.CancelScope(shield=True):  # as in `_forked`
+            return await self._threads.start_temporary(
+                writer, model=operation.compaction_model, effort=operation.compaction_effort
+            )
+        raise AssertionError("nothing cancels the scope")  # pragma: no cover
 
     async def _forked(
         self, writer: ThreadWriter, provider_id: str, operation: Operation
@@ -191,5 +226,7 @@ def _check_summary(state: ThreadState, operation: Operation, summary: str | None
         if operation.compaction_model not in (None, model_in(state.settings)):
             # The compacted thread would serve the thread, but with another model.
             raise CompactionFailed("only Codex can read what that model wrote")
-    elif (refusal := not_smaller(state, operation, summary)) is not None:
+        return
+    refusal = not_smaller(operation, summary, replaced_tokens(state, operation))
+    if refusal is not None:
         raise CompactionFailed(refusal.message, refusal.reason)

@@ -15,8 +15,8 @@ import anyio.to_thread
 from trimpoint.codex.history.rollout import since_compaction
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.codex.notifications.message import CodexMessage
-from trimpoint.core.context.active_context import summary_item
 from trimpoint.core.context.provider_compactions import COMPACTION
+from trimpoint.core.context.summary_items import summary_item
 from trimpoint.core.decide.overflow import (
     OverflowPlan,
     ProviderCompaction,

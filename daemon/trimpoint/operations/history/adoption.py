@@ -321,6 +321,9 @@ def _discards(parent: ThreadState, turn_index: int, fork_id: str) -> Iterator[ev
             )
             masks = tuple((turn_id, tuple(held.items())) for turn_id, held in one.masks.items())
             yield with_masks(discarded, one.masked_entry_ids, masks) if masks else discarded
+            if one.summary is not None:
+                messages = one.summarized_messages
+                yield ev.StretchSummarized(fork_id, one.id, one.summary, messages, 0)
 
 
 def _inherited_trim_points(

@@ -269,17 +269,21 @@ def session_params(state: ThreadState) -> dict[str, Any]:
     return params
 
 
-def update_params(settings: bytes) -> dict[str, Any]:
+def update_params(
+    settings: bytes, model: str | None = None, effort: str | None = None
+) -> dict[str, Any]:
     """Returns the parameters of `thread/settings/update` that give a new provider thread the
-    present settings.
+    present settings, but for another model or reasoning effort if given.
 
     The default collaboration mode is left out: setting it again would add a message to the context
     (measured: 0.163).
     """
     current = _updatable(settings)
-    if is_default_mode(current.get(MODE)):
-        del current[MODE]
-    return current
+    chosen = {"model": model, "effort": effort}
+    others = {name: value for name, value in chosen.items() if value is not None}
+    if is_default_mode(current.get(MODE)) or (others and MODE in current):
+        del current[MODE]  # it names a model and an effort of its own
+    return {**current, **others}
 
 
 def missing_params(settings: bytes, answer: dict[str, Any]) -> dict[str, Any]:

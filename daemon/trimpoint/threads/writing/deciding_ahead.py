@@ -3,7 +3,7 @@ not wait for them.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from trimpoint_protocol import commands as wire
 
@@ -17,7 +17,7 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.threads.off_loop import off_loop
 
 # Their decisions weigh the context, and read neither checkpoints nor receipts.
-_WEIGHING = (wire.TrimContext, wire.DiscardContext, wire.MaskContext, wire.UndoTrim)
+_WEIGHING = (wire.DiscardContext, wire.MaskContext, wire.UndoTrim)
 # If the thread changes each time, the decision is made on the loop.
 _ATTEMPTS = 3
 
@@ -60,11 +60,7 @@ async def decided_ahead(
     if isinstance(command, internal.TrimWhenDue):
         if not may_mask(present(), deps.policy, deps.stamp().now_ms):
             return None
-    elif (
-        (isinstance(command, wire.TrimContext) and not names_stretch(command))
-        or not isinstance(command, _WEIGHING)
-        or command.command_id in present().receipts
-    ):
+    elif not _weighs(command) or command.command_id in present().receipts:
         return None
     for _ in range(_ATTEMPTS):
         state, stamp, policy = present(), deps.stamp(), deps.policy
@@ -80,6 +76,12 @@ async def decided_ahead(
         if ahead.is_about(present()):
             return ahead
     return None
+
+
+def _weighs(command: AnyCommand) -> TypeGuard[wire.AnyClientCommand]:
+    if isinstance(command, wire.TrimContext | wire.CompactContext):
+        return names_stretch(command)
+    return isinstance(command, _WEIGHING)
 
 
 def decided(

@@ -25,6 +25,8 @@ from trimpoint.core.model.events.context import (
     ContextSummarized,
     ContextUnpinned,
     OverflowRecoveryRequested,
+    StretchCompactionRequested,
+    StretchSummarized,
     TrimPointCreated,
     TrimRedone,
     TrimUndone,
@@ -139,6 +141,8 @@ __all__ = [
     "SessionStopRequested",
     "SessionStopped",
     "SettingsChanged",
+    "StretchCompactionRequested",
+    "StretchSummarized",
     "ThreadArchived",
     "ThreadCreated",
     "ThreadRenamed",
@@ -170,12 +174,14 @@ AnyEvent = (
     | ContextSummarized
     | ContextDiscarded
     | ContextMasked
+    | StretchSummarized
     | TrimUndone
     | TrimRedone
     | ContextPinned
     | ContextUnpinned
     | AutoChosen
     | CompactionRequested
+    | StretchCompactionRequested
     | CompactionForked
     | CompactionFailed
     | OverflowRecoveryRequested

@@ -94,6 +94,22 @@ class ContextMasked(Event, frozen=True, array_like=True, tag="thread.context-mas
     used_tokens: int = 0
 
 
+class StretchSummarized(Event, frozen=True, array_like=True, tag="thread.stretch-summarized"):
+    """The summary that stands in the place of what the discard `trim_point_id` took out; it stands
+    for `messages` messages. The other fields are those of `ContextSummarized`.
+    """
+
+    thread_id: str
+    trim_point_id: str
+    summary: str
+    messages: int
+    compact_duration_ms: int
+    model: str | None = None
+    guidance: str | None = None
+    tokens_before: int = 0
+    tokens_after: int = 0
+
+
 class TrimUndone(Event, frozen=True, array_like=True, tag="thread.trim-undone"):
     """The trim was undone: since `generation`, the active context again contains what the trim had
     removed, before the turns that came after it.
@@ -150,6 +166,22 @@ class CompactionRequested(Event, frozen=True, array_like=True, tag="thread.compa
     keep_last_n_turns: int
     guidance: str | None = None
     trigger: str = "user"
+    model: str | None = None
+    effort: str | None = None
+    force: bool = False
+
+
+class StretchCompactionRequested(
+    Event, frozen=True, array_like=True, tag="thread.stretch-compaction-requested"
+):
+    """A compaction of the turns from number `from_turn` to `through_turn`, counted from 1, was
+    requested; the context has not changed yet. The other fields are those of `CompactionRequested`.
+    """
+
+    operation_id: str
+    from_turn: int
+    through_turn: int
+    guidance: str | None = None
     model: str | None = None
     effort: str | None = None
     force: bool = False

@@ -51,7 +51,8 @@ class Markers:
 
 
 def _item(boundary: TrimPoint | Discard, *, with_messages: bool) -> dict[str, Any] | None:
-    if isinstance(boundary, TrimPoint) and (boundary.summary or boundary.summary_unavailable):
+    is_sealed = isinstance(boundary, TrimPoint) and boundary.summary_unavailable
+    if boundary.summary or is_sealed:
         return {"type": "contextCompaction"}
     return agent_message(_text(boundary)) if with_messages else None
 

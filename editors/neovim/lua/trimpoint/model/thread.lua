@@ -266,6 +266,7 @@ local FOLDS = {
   ["thread.context-summarized"] = reload,
   ["thread.context-discarded"] = reload,
   ["thread.context-masked"] = reload,
+  ["thread.stretch-summarized"] = reload,
   ["thread.trim-undone"] = reload,
   ["thread.trim-redone"] = reload,
   ["thread.turns-reverted"] = reload,

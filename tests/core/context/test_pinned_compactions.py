@@ -3,7 +3,7 @@ larger: a person's is refused with the way on, and the automatic one does not be
 """
 
 import pytest
-from trimpoint.core.decide.trimming import not_smaller
+from trimpoint.core.decide.trimming import not_smaller, replaced_tokens
 from trimpoint_protocol.errors import Reason
 
 from tests.core.auto_compaction import filled, poke, shown, succeed
@@ -48,9 +48,10 @@ def test_a_summary_is_weighed_against_what_does_not_stay() -> None:
     thread.do(compact())
     operation = thread.state.open_operation
     assert operation is not None
-    refusal = not_smaller(thread.state, operation, LONG + LONG)
+    replaced = replaced_tokens(thread.state, operation)
+    refusal = not_smaller(operation, LONG + LONG, replaced)
     assert refusal is not None
-    assert not_smaller(thread.state, operation, LONG[: len(LONG) // 2]) is None
+    assert not_smaller(operation, LONG[: len(LONG) // 2], replaced) is None
 
 
 def test_the_automatic_compaction_does_not_begin_where_all_is_pinned_and_says_why() -> None:

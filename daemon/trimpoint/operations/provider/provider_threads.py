@@ -208,15 +208,13 @@ class ProviderThreads:
                 writer, fork, ThreadRole.HIDDEN if ephemeral else ThreadRole.TEMPORARY
             )
 
-    async def start_temporary(
-        self, writer: ThreadWriter, *, model: str | None = None, effort: str | None = None
-    ) -> TemporaryThread:
-        """Returns an empty temporary thread with the thread's settings, or with another model or
-        reasoning effort if given. Its turn is hidden from clients.
+    async def start_temporary(self, writer: ThreadWriter, **chosen: str | None) -> TemporaryThread:
+        """Returns an empty temporary thread with the thread's settings, but for a `model` or an
+        `effort` that is given. Its turn is hidden from clients.
         """
         with self.router.buffering():
             scratch = self._temporary(writer, await self._start_empty(writer), ThreadRole.HIDDEN)
-        settings = update_params(writer.state.settings, model, effort)
+        settings = update_params(writer.state.settings, **chosen)
         if settings:
             await self.link.request("thread/settings/update", {**settings, "threadId": scratch.id})
         return scratch

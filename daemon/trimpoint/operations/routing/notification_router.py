@@ -376,7 +376,7 @@ class NotificationRouter:
     def record(self, route: Route, message: CodexMessage) -> None:
         """Records the facts of a notification, if it has any."""
         writer = self._registry.loaded(route.thread_id)
-        if writer is not None and (facts := facts_in(message, route, writer.state.settings)):
+        if writer is not None and (facts := facts_in(message, route, writer)):
             self.record_facts(writer, facts)
 
     def record_facts(self, writer: ThreadWriter, facts: tuple[ev.AnyEvent, ...]) -> None:

@@ -13,6 +13,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.routing.routes import Route
 from trimpoint.operations.routing.sub_agents import status_in
+from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 
@@ -31,12 +32,14 @@ def interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str
     yield ended_as_interrupted(thread_id, turn_id, reason)
 
 
-def facts_in(message: CodexMessage, route: Route, settings: bytes) -> tuple[ev.AnyEvent, ...]:
-    """Returns the facts in a notification, none if it lacks an essential member; `settings` are
-    those of the thread before it.
+def facts_in(message: CodexMessage, route: Route, writer: ThreadWriter) -> tuple[ev.AnyEvent, ...]:
+    """Returns the facts in a notification about the writer's thread, none if it lacks an essential
+    member.
     """
     try:
-        return translate(message, route.generation, settings)
+        if _was_given(message, writer):
+            return ()
+        return translate(message, route.generation, writer.state.settings)
     except msgspec.MsgspecError as error:
         log.warning(
             "notification_not_understood",
@@ -45,6 +48,21 @@ def facts_in(message: CodexMessage, route: Route, settings: bytes) -> tuple[ev.A
             detail=str(error),
         )
         return ()
+
+
+def _was_given(message: CodexMessage, writer: ThreadWriter) -> bool:
+    """Returns whether Codex tells of an item that it was given, which is of no turn. It tells of
+    each item of a context that it is given, and the loop has no time to decide about each.
+    """
+    # A turn that the disk has refused so far is one that the thread will have.
+    if message.method != "rawResponseItem/completed" or not writer.is_quiescent:
+        return False
+    turn_id, state = message.member("turnId"), writer.state
+    return (
+        isinstance(turn_id, str)
+        and turn_id not in state.turn_index
+        and turn_id not in state.turn_aliases
+    )
 
 
 def own_warning(message: str) -> dict[str, Any]:

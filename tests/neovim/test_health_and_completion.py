@@ -58,6 +58,29 @@ async def test_every_kind_of_completion_offers_what_the_daemon_knows() -> None:
         assert await editor.lua("return vim.go.completeopt") == before
 
 
+SLOW_AND_DRAWN = """
+local session, chat = require("trimpoint.client.session"), require("trimpoint.ui.chat").last_used()
+local connect = session.connect
+session.connect = function(...)
+  chat:say("drawn meanwhile", "info")
+  require("trimpoint.task").sleep(300)
+  return connect(...)
+end
+"""
+
+
+async def test_a_completion_that_waits_keeps_the_chat_from_being_drawn_only_until_then() -> None:
+    """Neovim lets no text be changed while a completion is worked out."""
+    async with opened_chat() as chat:
+        editor = chat.editor
+        await editor.lua("require('trimpoint.completion.commands').PATIENCE_MS = 60000")
+        await editor.lua(SLOW_AND_DRAWN)
+        await editor.keys("<Esc>S/co<C-x><C-o>")
+        await editor.shows("/compress")
+        await editor.shows("drawn meanwhile")
+        assert "Error" not in await editor.messages()
+
+
 async def test_a_healthy_installation_is_found_so() -> None:
     async with opened_chat() as chat:
         await chat.editor.command("checkhealth trimpoint")

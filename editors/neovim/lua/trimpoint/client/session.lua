@@ -43,7 +43,7 @@ local listeners = {}
 ---@type fun(refusal: trimpoint.Refusal?)[]
 local waiting = {}
 local retry_ms = FIRST_RETRY_MS
-local is_wanted, is_again = false, false
+local is_wanted, is_again, is_held = false, false, false
 local heard, was_silent = 0, false
 
 ---@param new trimpoint.State
@@ -326,6 +326,7 @@ end
 ---@return any result nil where the answer did not come in time
 function M.request_now(method, params, milliseconds)
   local is_over, found = false, nil
+  is_held = true
   task.run(function()
     if M.connect() == nil then
       found = asked(method, params)
@@ -335,7 +336,14 @@ function M.request_now(method, params, milliseconds)
   vim.wait(milliseconds, function()
     return is_over
   end, 5)
+  is_held = false
   return found
+end
+
+--- Returns whether the editor waits in `request_now`: it lets no text be changed in a completion.
+---@return boolean
+function M.is_held()
+  return is_held
 end
 
 ---@param id string|integer

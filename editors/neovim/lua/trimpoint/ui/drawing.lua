@@ -2,6 +2,7 @@
 local folds = require("trimpoint.ui.folds")
 local markdown = require("trimpoint.ui.markdown")
 local notices = require("trimpoint.ui.notices")
+local session = require("trimpoint.client.session")
 
 local M = {}
 
@@ -36,6 +37,10 @@ end
 ---@param chat trimpoint.Chat
 ---@param is_opening boolean it is not known yet which thread it shows
 function M.draw(chat, is_opening)
+  if session.is_held() then
+    chat:draw_soon()
+    return
+  end
   local talk = chat.talk
   local windows = following(chat.buffer)
   local opened_folds

@@ -105,6 +105,44 @@ async def test_the_end_stays_in_sight_while_an_answer_grows_by_more_than_a_scree
     await stage.page.get_by_label("Go to the newest").wait_for()
 
 
+# Five frames: each has what the one before has drawn measured.
+FRAMES = """
+() => new Promise((resolve) => {
+    const next = (left) => left ? requestAnimationFrame(() => next(left - 1)) : resolve(true);
+    next(5);
+})
+"""
+SHRINKS_AND_GROWS = """
+() => new Promise((resolve) => requestAnimationFrame(() => {
+    const row = [...document.querySelectorAll(".list .list-row")].at(-1);
+    row.style.display = "none"; // in this frame the end moves up
+    setTimeout(() => {
+        row.style.display = "";
+        row.append(Object.assign(document.createElement("div"), { style: "height: 900px" }));
+        resolve();
+    });
+}))
+"""
+
+
+async def test_the_end_stays_in_sight_when_a_row_shrinks_and_grows_at_once(stage: Stage) -> None:
+    """As when an answer that was streamed is replaced by the recorded one, with its footer."""
+    await stage.thread()
+    stage.will_answer(say("\n\n".join(["line"] * 60) + "\n\nend."), say("short."))
+    for answered in ("end.", "short."):
+        await stage.send("Write much.")
+        await stage.page.get_by_text(answered, exact=True).wait_for()
+        await stage.idle()
+    await stage.page.locator(".turn-foot").last.wait_for()
+    height = "(list) => list.scrollHeight"
+    before = await stage.page.locator(".list").evaluate(height)
+    await stage.page.evaluate(SHRINKS_AND_GROWS)
+    await stage.page.wait_for_function(FRAMES)
+    assert await stage.page.locator(".list").evaluate(height) > before + 800
+    assert await stage.page.locator(".list").evaluate(FROM_THE_END) < 2
+    assert await stage.page.get_by_label("Go to the newest").count() == 0
+
+
 async def test_an_approval_is_a_card_that_is_answered_by_a_key(stage: Stage) -> None:
     await stage.thread(approvalPolicy="untrusted")
     file = stage.house.worktree / "asked-for.txt"

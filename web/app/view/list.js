@@ -8,6 +8,7 @@ import { Component, html } from "../vendor.js";
 
 const OVERSCAN_PX = 600;
 const NEAR_END_PX = 60;
+const INPUT_MS = 1000; // so long after a key or the wheel may the list move by it
 const ROWS_AT_ONCE = 3; // so that most steps of scrolling draw nothing anew
 
 /**
@@ -46,6 +47,8 @@ export class List extends Component {
         /** @type {{key: string, offset: number} | null} what is to stay where it is on the screen */
         this._anchor = null;
         this._lastTop = 0;
+        this._lastHeight = 0;
+        this._lastInput = 0;
         /** Whether something came at the end since the rows were placed. */
         this._isNews = false;
         /** @type {Set<string>} rows whose height was measured before */
@@ -99,7 +102,8 @@ export class List extends Component {
         const above = this._heights.before(from);
         const below = this._heights.total - this._heights.before(to);
         return html`
-            <div class="list" ref=${this._takeScroller} onScroll=${this._onScroll} tabindex="0" role="feed" aria-label=${label}>
+            <div class="list" ref=${this._takeScroller} onScroll=${this._onScroll} onWheel=${this._onInput}
+                onKeyDown=${this._onInput} onPointerDown=${this._onInput} tabindex="0" role="feed" aria-label=${label}>
                 <div class="list-space" style=${{ height: `${above}px` }}></div>
                 ${rows.slice(from, to).map(
                     (row, offset) => html`
@@ -122,11 +126,18 @@ export class List extends Component {
 
     _onScroll = () => {
         const scroller = /** @type {HTMLElement} */ (this._scroller);
-        const isNear = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_END_PX;
-        // What grows below moves the end away, too; only a person goes up.
-        this._isAtEnd = isNear || (this._isAtEnd && scroller.scrollTop >= this._lastTop);
-        this._lastTop = scroller.scrollTop;
+        const { scrollTop, scrollHeight } = scroller;
+        const isNear = scrollHeight - scrollTop - scroller.clientHeight < NEAR_END_PX;
+        // What shrinks moves the end up, and what then grows moves it away; only a person leaves it.
+        const isPersons = scrollHeight === this._lastHeight || performance.now() - this._lastInput < INPUT_MS;
+        this._isAtEnd = isNear || (this._isAtEnd && !(isPersons && scrollTop < this._lastTop));
+        this._lastTop = scrollTop;
+        this._lastHeight = scrollHeight;
         this._place();
+    };
+
+    _onInput = () => {
+        this._lastInput = performance.now();
     };
 
     /** @param {any[]} rows */

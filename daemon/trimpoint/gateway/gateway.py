@@ -29,7 +29,7 @@ from trimpoint.gateway.session.handshake import (
     initialize_deadline,
     require_initialized,
 )
-from trimpoint.gateway.session.requests.dispatch import Call, ExtensionMethods
+from trimpoint.gateway.session.requests.dispatch import Call, ExtensionMethods, get_ready
 from trimpoint.gateway.session.requests.encoding import (
     encoded_and_freed,
     encoded_in_pieces,
@@ -219,6 +219,7 @@ class Gateway:
         if client_request.method == USE_PROFILE and client.handshake is None:
             return self._use_profile(client_request)
         if client_request.method == "initialize":
+            spawn(self._tasks, get_ready)  # meanwhile Codex starts
             with begun_handshake(client):
                 return await self._carry_out(client_request)
         await require_initialized(client)

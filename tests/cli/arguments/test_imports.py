@@ -26,7 +26,7 @@ NOT_FOR_THE_DAEMON = (
     "trimpoint.testkit",
     "websockets",
 )
-# jsonrpcserver imports the first two, and a daemon imports that when one of our methods is called.
+# jsonrpcserver imports the first two, and a daemon imports that when its first client comes.
 NOT_AT_START = (
     "http.server",
     "jsonschema",
@@ -38,13 +38,15 @@ PROGRAM = f"""
 import sys
 from trimpoint.cli.main import main
 code = main()
-print("loaded:", *(name for name in {NOT_FOR_THE_DAEMON!r} if name in sys.modules), flush=True)
+names = (*{NOT_FOR_THE_DAEMON!r}, "jsonschema")
+print("loaded:", *(name for name in names if name in sys.modules), flush=True)
 sys.exit(code)
 """
 
 
-async def test_a_daemon_that_serves_clients_has_imported_nothing_for_people(
-    stage: CliHarness,
+@pytest.mark.parametrize("requests", [(), ("sidecar/status",)])
+async def test_a_daemon_imports_nothing_for_people_and_what_a_call_needs_when_a_client_comes(
+    stage: CliHarness, requests: tuple[str, ...]
 ) -> None:
     command = [sys.executable, "-c", PROGRAM, "serve", *stage.flags]
     async with await anyio.open_process(
@@ -57,11 +59,12 @@ async def test_a_daemon_that_serves_clients_has_imported_nothing_for_people(
                 said += await process.stdout.receive()
             async with connect(stage.socket) as client:
                 await client.initialize()
-                await client.request("sidecar/status")
+                for method in requests:
+                    await client.request(method)
             process.terminate()
             said += b"".join([part async for part in process.stdout])
             assert await process.wait() == 0
-    assert said.decode().splitlines()[-1] == "loaded:"
+    assert said.decode().splitlines()[-1] == "loaded: jsonschema"
 
 
 def test_a_daemon_starts_without_what_only_a_call_needs() -> None:

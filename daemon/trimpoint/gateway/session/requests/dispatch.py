@@ -8,6 +8,7 @@ raise (`tests/gateway/session/test_dispatch.py` tests that contract).
 import warnings
 from collections.abc import Awaitable, Callable
 from functools import cache
+from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
 import anyio.to_thread
@@ -19,17 +20,25 @@ from trimpoint_protocol.readmodel import WireStruct
 
 from trimpoint.gateway.session.requests.errors import WireError, as_wire_error, wire_error
 
+_importing = Lock()
+
 
 @cache
 def _jsonrpcserver() -> Any:
-    """Imports it when the first of our methods is called. It imports jsonschema and an HTTP server,
-    which nothing here uses: a tenth of the start of a daemon, and too long for the event loop.
+    """Imports it when it is needed. It imports jsonschema and an HTTP server, which nothing here
+    uses: a tenth of the start of a daemon, and too long for the event loop.
     """
-    with warnings.catch_warnings():
+    with _importing, warnings.catch_warnings():
         # It reads its schema with importlib.resources.read_text, deprecated since Python 3.11.
         warnings.simplefilter("ignore", DeprecationWarning)
         import jsonrpcserver
     return jsonrpcserver
+
+
+async def get_ready() -> None:
+    """Imports beside the loop what calls need, so that the first one need not wait for it."""
+    if not _jsonrpcserver.cache_info().currsize:
+        await anyio.to_thread.run_sync(_jsonrpcserver)
 
 
 class Caller(Protocol):
@@ -93,8 +102,7 @@ class ExtensionMethods:
 
     async def call(self, method: str, params: Raw | None, call: Call) -> Answer:
         """Runs one method and returns its result or error. Raises nothing but cancellation."""
-        if not _jsonrpcserver.cache_info().currsize:
-            await anyio.to_thread.run_sync(_jsonrpcserver)
+        await get_ready()
         # Around this function, jsonrpcserver decodes and encodes, and runs each request of a batch
         # in a task of its own: three turns of the loop, which are long when Codex has much to say.
         request = _jsonrpcserver().request.Request(method, [params], 0)

@@ -20,7 +20,7 @@ const unindented = {
     name: "unindented",
     setup({ onLoad }) {
         onLoad({ filter: /\/app\/.*\.js$/ }, async ({ path }) => ({
-            contents: (await readFile(path, "utf8")).replace(/\n[ \t]+/g, "\n"),
+            contents: (await readFile(path, "utf8")).replace(/\n[ \t]+/g, "\n").replace(/\n(?=[<`])|(?<=[>}`])\n(?=\$\{)/g, ""),
         }));
     },
 };

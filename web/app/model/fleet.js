@@ -25,7 +25,6 @@ const WORDS = {
     "thread.trim-point-created": ({ prunedMessageCount: count }) => `The context was trimmed: ${count} message${count === 1 ? "" : "s"} left it`,
     "thread.context-summarized": ({ tokensBefore, tokensAfter }) =>
         tokensBefore ? `What left it was summarized: ${tokensBefore} → ${tokensAfter ?? "?"} tokens` : "What left it was summarized",
-    "thread.stretch-summarized": () => "What left it was summarized",
     "thread.context-discarded": () => "Parts of the context were discarded",
     "thread.context-masked": () => "Old output left the context",
     "thread.compaction-failed": () => "A compaction failed",

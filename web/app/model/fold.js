@@ -95,10 +95,7 @@ const FOLDS = {
         state.compactionCount += Number(COMPACTIONS.has(payload.trigger));
     },
     "thread.context-summarized": summarize,
-    "thread.stretch-summarized": (state, payload) => {
-        summarize(state, payload);
-        state.compactionCount += 1;
-    },
+    "thread.stretch-summarized": summarize,
     "thread.context-discarded": discard,
     "thread.context-masked": discard,
     "thread.turn-started": (state, payload, envelope) => {
@@ -227,6 +224,7 @@ function summarize(state, payload) {
     if (point) {
         point.summary = payload.summary;
         point.summaryUnavailable = false;
+        state.compactionCount += Number(point.kind === "discard"); // a trim point has counted by its trigger
     }
 }
 

@@ -20,6 +20,7 @@ import { RevertDialog } from "./checkpoints.js";
 import { CopyButton } from "./code.js";
 import { Icon } from "./icons.js";
 import { Answer } from "./markdown.js";
+import { StretchDialog } from "./stretch.js";
 
 const SECOND_MS = 1000;
 const SHOWN_FROM_MS = 3000;
@@ -179,12 +180,13 @@ function Working({ thread, isSilent, startedAt }) {
 function TurnFoot({ app, thread, row, answer }) {
     const { turn, number } = row;
     const [isEditing, setEditing] = useState(false);
+    const [isTrimming, setTrimming] = useState(false);
     thread.version.value; // whether it is busy depends on the state
     if (turn.status === "running") {
         return null;
     }
     const tookMs = turn.completedAt ? Date.parse(turn.completedAt) - Date.parse(turn.startedAt) : 0;
-    const canPin = app.offers("pin") && !row.isTrimmed;
+    const canTrim = app.offers("pin") && !row.isTrimmed;
     const isLast = thread.state?.turns.at(-1)?.id === turn.id;
     const prompt = row.entries.find((entry) => entry.kind === "message" && entry.role === "user");
     const said = saidIn(prompt);
@@ -211,12 +213,15 @@ function TurnFoot({ app, thread, row, answer }) {
                 ${answer && html`<${CopyButton} text=${answer} what="answer" />`}
                 ${prompt && !row.isTrimmed && html`<button class="icon-button" onClick=${() => setEditing(true)} disabled=${thread.isBusy}
                     aria-label=${`Edit the prompt of turn ${number} and send it again`} title="Edit the prompt and send it again"><${Icon} name="edit" /></button>`}
-                ${canPin && html`<button class="icon-button" onClick=${() => app.command(thread, `/pin ${number}`)} disabled=${thread.isBusy}
-                    aria-label=${`Pin turn ${number}`} title="Keep it in the context, whatever is trimmed"><${Icon} name="pin" /></button>`}
+                ${canTrim && html`<button class="icon-button" onClick=${() => app.command(thread, `/pin ${number}`)} disabled=${thread.isBusy}
+                    aria-label=${`Pin turn ${number}`} title="Keep it in the context, whatever is trimmed"><${Icon} name="pin" /></button>
+                <button class="icon-button" onClick=${() => setTrimming(true)} disabled=${thread.isBusy}
+                    aria-label=${`Trim turn ${number}`} title="Clear, summarize or mask"><${Icon} name="fold" /></button>`}
                 <button class="icon-button" onClick=${showFiles} aria-label=${`Files after turn ${number}`} title="Files and revert">
                     <${Icon} name="history" />
                 </button>
             </span>
+            ${isTrimming && html`<${StretchDialog} app=${app} thread=${thread} number=${number} close=${() => setTrimming(false)} />`}
             ${isEditing && html`<${RevertDialog} app=${app} thread=${thread} number=${number - 1} close=${() => setEditing(false)} after=${edit} />`}
         </div>
     `;

@@ -14,6 +14,7 @@ from trimpoint.core.context.active_context import (
     placed_items,
 )
 from trimpoint.core.context.generations import conversation_items
+from trimpoint.core.context.measured_sizes import measured_turn
 from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.context.summary_items import (
     standing_summaries,
@@ -22,7 +23,7 @@ from trimpoint.core.context.summary_items import (
 )
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.events import GenerationOpened
-from trimpoint.core.model.ledger import Entry
+from trimpoint.core.model.ledger import Entry, Turn
 from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens, estimate_total
 from trimpoint.core.model.usage import SampleSource, UsageTotals, model_in
@@ -83,6 +84,8 @@ def estimated_size(state: ThreadState) -> ContextSize:
     """Returns the size of the thread's context, estimated whatever Codex has reported."""
     overhead = overhead_tokens(state)
     used = overhead + estimate_total(conversation_items(state))
+    if state.generation.reason == "undo":
+        used = max(used, _size_since_measured(state, state.generation.number, state.active_turns))
     return ContextSize(
         used,
         is_estimate=True,
@@ -177,7 +180,26 @@ def opened_tokens(state: ThreadState, opened: GenerationOpened) -> int:
     """Returns the estimated tokens of the context in the generation that the event `opened`
     opens.
     """
-    return overhead_tokens(state) + sum(opened_weights(state, opened))
+    estimated = overhead_tokens(state) + sum(opened_weights(state, opened))
+    if opened.reason != "undo":
+        return estimated
+    given = frozenset(opened.turn_ids)
+    turns = [turn for turn in state.active_turns if turn.id in given]
+    return max(estimated, _size_since_measured(state, opened.generation, turns))
+
+
+def _size_since_measured(state: ThreadState, number: int, turns: list[Turn]) -> int:
+    """Returns the size of a context that begins the generation `number` as it was measured before
+    the trims that were undone since, and the estimated size of what has come into it since; 0 if it
+    was not measured.
+    """
+    measured = measured_turn(state, number)
+    if measured is None or measured.report is None:
+        return 0
+    ids = [turn.id for turn in turns]
+    later = tuple(ids[ids.index(measured.id) + 1 :]) if measured.id in ids else ()
+    since = sum(opened_weights(state, GenerationOpened(number, "undo", "turns", later)))
+    return measured.report.used + estimate_total(measured.injected_items) + since
 
 
 def exceeds(state: ThreadState, opened: GenerationOpened, window: int) -> bool:

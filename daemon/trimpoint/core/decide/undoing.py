@@ -18,7 +18,7 @@ from trimpoint.core.context.generations import generation_behind
 from trimpoint.core.context.provider_compactions import OwnCompaction, newest_own_compaction
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp
-from trimpoint.core.model.ledger import Boundary
+from trimpoint.core.model.ledger import Boundary, undone_trim
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
 
@@ -93,6 +93,7 @@ def undoable(state: ThreadState) -> tuple[Boundary, ThreadState] | Rejected:
         state,
         trim_points=[point for point in state.trim_points if point is not boundary],
         discards=[discard for discard in state.discards if discard is not boundary],
+        undone=[*state.undone, undone_trim(boundary, state.generation.number + 1)],
     )
     if _began_sealed(context, boundary.generation - 1):
         sealed = "Only Codex can read the summary that the context began with before the last trim"

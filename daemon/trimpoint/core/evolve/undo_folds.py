@@ -6,7 +6,7 @@ threads hold a context that it had trimmed.
 
 from trimpoint.core.evolve.revert_folds import count_active_messages, place_boundaries
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.ledger import Discard, TrimPoint, UndoneTrim
+from trimpoint.core.model.ledger import undone_trim
 from trimpoint.core.model.state import ThreadState
 
 COMPACTIONS = frozenset({"compact", "auto", "overflow"})
@@ -18,12 +18,7 @@ def undo_trim(state: ThreadState, event: ev.TrimUndone, at_ms: int) -> None:
     boundary = next(one for one in state.boundaries if one.id == event.trim_point_id)
     state.trim_points = [point for point in state.trim_points if point is not boundary]
     state.discards = [discard for discard in state.discards if discard is not boundary]
-    undone = UndoneTrim(
-        boundary if isinstance(boundary, TrimPoint) else None,
-        boundary if isinstance(boundary, Discard) else None,
-        event.generation,
-    )
-    state.undone = [*state.undone, undone]
+    state.undone = [*state.undone, undone_trim(boundary, event.generation)]
     state.redoable += 1
     state.compaction_count -= boundary.trigger in COMPACTIONS
     count_active_messages(state)

@@ -5,13 +5,13 @@ from itertools import takewhile
 
 import msgspec
 
+from trimpoint.core.context.measured_sizes import is_as_measured, measured_turn
 from trimpoint.core.evolve.compaction_attempts import note_lowest
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.state import FirstCall, ThreadState
 from trimpoint.core.model.tokens import estimate_total
 from trimpoint.core.model.usage import (
-    SampleSource,
     UsageSample,
     add_report,
     model_in,
@@ -71,22 +71,11 @@ def report_before_revert(state: ThreadState) -> UsageSample | None:
 
 def report_before_trim(state: ThreadState) -> UsageSample | None:
     """Returns the measured size of the context that the undo of a trim has brought back; None if it
-    was not measured, or is another one now.
+    was not measured, or something has come into the context since.
 
     The new provider thread counts its running total anew.
     """
-    undone = state.undone[-1].boundary.generation if state.undone else 0
-    found = measured_before(state, undone) if undone == state.generation.number - 1 else None
-    return msgspec.structs.replace(found, running_total=0) if found is not None else None
-
-
-def measured_before(state: ThreadState, generation: int) -> UsageSample | None:
-    """Returns the measured size of the context before the trim that opened `generation`; None if it
-    was not measured, or something has come into the context since.
-    """
-    last = state.turns[-1] if state.turns else None
-    if last is None or last.generation != generation - 1 or last.report is None:
+    turn = measured_turn(state, state.generation.number)
+    if turn is None or turn.report is None or not is_as_measured(state, turn):
         return None
-    is_other_now = state.injected_before_next or last.injected
-    is_measured = last.report.basis is SampleSource.MEASURED
-    return last.report if is_measured and not is_other_now else None
+    return msgspec.structs.replace(turn.report, running_total=0)

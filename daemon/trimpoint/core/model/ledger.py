@@ -191,6 +191,13 @@ class UndoneTrim(msgspec.Struct):
         return boundary
 
 
+def undone_trim(boundary: Boundary, undone_in: int) -> UndoneTrim:
+    """Returns a trim as it is kept once generation `undone_in` has undone it."""
+    if isinstance(boundary, TrimPoint):
+        return UndoneTrim(boundary, None, undone_in)
+    return UndoneTrim(None, boundary, undone_in)
+
+
 class Pin(msgspec.Struct, frozen=True):
     """A part of the context that no trim removes: the turn `turn_id`, or a note if that is None.
     `place` is the turn's position in the ledger, or that of the turn before which the note stands:

@@ -18,12 +18,12 @@ from trimpoint.core.context.context_size import (
     used_percent,
     window_of,
 )
+from trimpoint.core.context.measured_sizes import is_as_measured, measured_turn
 from trimpoint.core.context.pins import carried_pins, pin_items, pin_tokens, standing_pins
 from trimpoint.core.decide.reverting import resolve_target, target_items
 from trimpoint.core.decide.stretch_summaries import stretch_to_compact
 from trimpoint.core.decide.stretches import masked_stretch_of, names_stretch, stretch_of
 from trimpoint.core.decide.undoing import UndoPlan, compacted_by_codex, plan_undo, undoable
-from trimpoint.core.evolve.usage_folds import measured_before
 from trimpoint.core.model.decision import Policy, Rejected, counted
 from trimpoint.core.model.ledger import Boundary, Discard
 from trimpoint.core.model.state import Reverting, ThreadState
@@ -150,7 +150,7 @@ def planned_change(state: ThreadState, command: Planned, policy: Policy) -> Toke
             plan = plan_undo(state, redo=command.redo)
             after, note = None, NEW_SESSION if overhead else None
             if isinstance(plan, UndoPlan):
-                if (measured := _measured_after(state, plan)) is not None:
+                if (measured := _measured_after(plan)) is not None:
                     return token_change(before, measured, window)
                 after = opened_tokens(plan.context, plan.opened)
         case wire.ArchiveAndNew(pins=pins):
@@ -236,13 +236,13 @@ def _kept_tokens(state: ThreadState, command: wire.TrimContext) -> int:
     return estimate_total(items)
 
 
-def _measured_after(state: ThreadState, plan: UndoPlan) -> ContextSize | None:
+def _measured_after(plan: UndoPlan) -> ContextSize | None:
     """Returns the size that was measured before the trim that the plan undoes, or None."""
-    number = plan.boundary.generation
-    if plan.opened.reason == "redo" or number != state.generation.number:
+    turn = measured_turn(plan.context, plan.opened.generation)
+    if plan.opened.reason == "redo" or turn is None or turn.report is None:
         return None
-    sample = measured_before(state, number)
-    return ContextSize(sample.used, is_estimate=False, is_unknown=False) if sample else None
+    size = ContextSize(turn.report.used, is_estimate=False, is_unknown=False)
+    return size if is_as_measured(plan.context, turn) else None
 
 
 def _planned_undo_text(state: ThreadState, plan: UndoPlan) -> str:

@@ -53,7 +53,7 @@ class InChat:
 
         async def lose(method: str, *params: Any, **shape: Any) -> Any:
             answer = await request(method, *params, **shape)
-            if method == "turn/steer":
+            if method == "turn/steer" and not self._is_lost.is_set():
                 client.connection.lose()
                 self._is_lost.set()
                 raise ConnectionLost

@@ -151,25 +151,20 @@ async def test_what_an_interrupted_turn_has_not_read_is_taken_from_the_queue(
 
 
 @pytest.mark.parametrize("is_sent_again_before", [True, False])
-@pytest.mark.parametrize("is_read", [True, False])
-async def test_a_prompt_is_taken_once_whenever_codex_is_killed(
-    harness: Harness, is_sent_again_before: bool, is_read: bool
+async def test_a_prompt_that_was_read_before_codex_was_killed_is_not_taken_again(
+    harness: Harness, is_sent_again_before: bool
 ) -> None:
     never = anyio.Event()
     async with steered(harness, held(say("second"), never)) as (thread, _):
         if is_sent_again_before:
             await thread.sends_again()
-        if is_read:
-            thread.may_go_on.set()
-            await harness.model.wait_for_request(lambda request: request.mentions(WORDS))
+        thread.may_go_on.set()
+        await harness.model.wait_for_request(lambda request: request.mentions(WORDS))
         os.kill(harness.child_pid(), signal.SIGKILL)
         await thread.until_ended()
         never.set()
-        thread.may_go_on.set()
         if not is_sent_again_before:
             await thread.sends_again()
-        if not is_read:
-            await harness.model.wait_for_request(lambda request: request.mentions(WORDS))
         assert await thread.taken() == 1
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 from trimpoint.codex.appserver.errors import ProviderFailure
+from trimpoint.core.model import events as ev
 from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.threads.errors import ThreadError
 from trimpoint_protocol import commands as wire
@@ -15,16 +16,16 @@ from trimpoint_protocol.jsonrpc import Response
 
 from tests.gateway.stage import FakeClient, client_request
 from tests.operations.stage import Stage
-from tests.simulation.codex import QUESTION, SimulatedCodex, raw_message
+from tests.simulation.codex import BY_ITSELF, QUESTION, SimulatedCodex, raw_message
 from tests.simulation.disk import SimulatedDisk
 from tests.threads.stage import THREAD
 
 # How often each of them happens.
 WEIGHTS = {
     "prompt": 24, "clear": 10, "compact": 4, "undo": 3, "back": 3, "again": 3, "dispatch": 6,
-    "name": 5, "inject": 4, "settings": 2, "interrupt": 4, "answer": 4, "queue": 10, "withdraw": 4,
+    "name": 4, "rename": 2, "inject": 4, "settings": 2, "interrupt": 4, "answer": 4, "queue": 10, "withdraw": 4,
     "release": 2, "fork": 3, "revert": 4, "resume": 3, "archive": 2, "unarchive": 2, "delete": 1,
-    "silence": 4, "codex": 6, "goal": 2, "disk": 6, "speed": 5, "daemon": 5, "shutdown": 2,
+    "silence": 4, "codex": 6, "goal": 2, "mute": 2, "elsewhere": 3, "disk": 6, "speed": 5, "daemon": 5, "shutdown": 2,
 }  # fmt: skip
 REFUSED = (ProviderFailure, ThreadError, Refusal, TimeoutError)
 
@@ -89,12 +90,19 @@ class Acts:
             (
                 wire.TrimContext(**ids, keep_last_n_turns=number % 3),
                 wire.UndoTrim(**ids),
-                wire.RenameThread(**ids, name=f"name {number}"),
                 wire.PinContext(**ids, note="mind this"),
                 wire.StopSession(**ids),
             )
         )
 
+        self._send(command)
+
+    def _rename(self) -> None:
+        number = next(self._numbers)
+        name = f"name {number}"
+        self._send(wire.RenameThread(command_id=f"command {number}", thread_id=THREAD, name=name))
+
+    def _send(self, command: wire.AnyClientCommand) -> None:
         async def dispatch() -> None:
             await self.stage.operations.sessions.dispatch(command)
             self._note(lambda: self.acknowledged.add(command.command_id))
@@ -187,6 +195,20 @@ class Acts:
     def _goal(self) -> None:
         """Has Codex begin a turn by itself when one has ended."""
         self.codex.goals += 1
+
+    def _mute(self) -> None:
+        """Has Codex not report that a turn has ended before the next one begins."""
+        self.codex.mute += 1
+
+    def _elsewhere(self) -> None:
+        """Puts a prompt into Codex's own queue, as an older daemon did."""
+        writer = self.stage.registry.loaded(THREAD)
+        if writer is None or writer.is_unwritten(ev.SessionReady):
+            return
+        serving = writer.state.generation.provider_thread_id
+        if serving in self.codex.loaded and writer.state.generation.ready:
+            text = f"{BY_ITSELF} {next(self._prompts)}"
+            self.codex.queue_up(str(serving), text, f"id of {text}")
 
     def _text(self) -> str:
         return f"prompt {next(self._prompts)}"

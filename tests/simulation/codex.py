@@ -19,6 +19,9 @@ BY_ITSELF = "prompt goal"
 SUMMARY = "gist"
 # The daemon does not wait that long for the end of a turn that was interrupted.
 LONGEST_STOP_S = 30.0
+# Of the ends that are not reported in time, those that are reported as the next turn begins.
+FORGOTTEN = 0.5
+CLIENT_ID = "clientUserMessageId"
 CHANGES_NAME = "thread/name/updated"
 # What each of the texts that the model sees belongs to: a turn, or None for what was injected.
 Seen = tuple[str | None, str]
@@ -27,7 +30,9 @@ Seen = tuple[str | None, str]
 class SimulatedCodex(SimulatedLink):
     """`accepted` has the prompts that a turn was begun for, and `started` those that the model saw,
     as often as it did; a Codex that dies in between loses them. `contexts` has what the model of
-    each thread sees, `made` the method by which each thread was made.
+    each thread sees, `made` the method by which each thread was made. `queues` has the prompts that
+    wait in Codex, and `mute` how many ends of turns it will not report
+    in time.
     """
 
     def __init__(self, random: Random) -> None:
@@ -35,6 +40,8 @@ class SimulatedCodex(SimulatedLink):
         self.router: NotificationRouter
         self.asks = 0.3
         self.goals = 0
+        self.mute = 0
+        self.untold: dict[str, dict[str, Any]] = {}
         self.accepted: set[str] = set()
         self.started: list[str] = []
         self.contexts: dict[str, list[Seen]] = {THREAD: []}
@@ -50,6 +57,11 @@ class SimulatedCodex(SimulatedLink):
         self.ended: set[str] = set()
         self.prompts: dict[str, dict[str, Any]] = {}
         self.open_questions: dict[int, str] = {}
+        # The thread of each turn that a prompt began, and those of them that were deleted.
+        self.begun_in: dict[str, str] = {}
+        self.thrown_away: list[str] = []
+        # The turns that were taken back.
+        self.reverted: set[str] = set()
 
     def die(self) -> None:
         """Ends without a word, as when the daemon is killed with it."""
@@ -57,6 +69,7 @@ class SimulatedCodex(SimulatedLink):
         for provider_id in list(self.running):
             self.stop(provider_id)
         self.loaded.clear()
+        self.untold.clear()
         self.open_questions.clear()
         self.forget_requests()
 
@@ -90,7 +103,7 @@ class SimulatedCodex(SimulatedLink):
                 return {}
             case "turn/start":
                 self.require(provider_id)
-                client_id = params.get("clientUserMessageId")
+                client_id = params.get(CLIENT_ID)
                 return self.begin_turn(provider_id, params["input"][0]["text"], client_id)
             case "thread/compact/start":
                 self.require(provider_id)
@@ -104,6 +117,8 @@ class SimulatedCodex(SimulatedLink):
                 turn_id = self.running.get(provider_id)
                 if turn_id != params.get("turnId") or turn_id not in self.announced:
                     raise refusal("no active turn to interrupt")
+                if turn_id in self.stopping:
+                    return {}
                 self.stopping.add(turn_id)
                 wait_s = self.random.choice((0.0, 0.0, self.random.random() * LONGEST_STOP_S))
                 self.tasks.start_soon(self.end_later, provider_id, turn_id, self.epoch, wait_s)
@@ -122,6 +137,8 @@ class SimulatedCodex(SimulatedLink):
                 if provider_id not in self.contexts:
                     raise refusal(f"no rollout found for thread id {provider_id}")
                 self.unload(provider_id)
+                if provider_id in self.begun_in.values():
+                    self.thrown_away.append(provider_id)
                 del self.contexts[provider_id]
                 self.archived.discard(provider_id)
                 return {}
@@ -133,8 +150,20 @@ class SimulatedCodex(SimulatedLink):
                 self.say(CHANGES_NAME, provider_id, threadName=params["name"])
                 return {}
             case "thread/read":
-                return {"thread": {"id": provider_id, "path": None}}
-            case "thread/queue/list" | "thread/backgroundTerminals/list" | "thread/loaded/list":
+                status = "active" if provider_id in self.running else "idle"
+                return {"thread": {"id": provider_id, "path": None, "status": {"type": status}}}
+            case "thread/queue/list":
+                self.require_kept(provider_id)
+                return {"data": self.queues.get(provider_id, [])}
+            case "thread/queue/add":
+                self.require(provider_id)
+                self.queue_up(provider_id, params["input"][0]["text"], params.get(CLIENT_ID))
+                return {}
+            case "thread/queue/delete":
+                queue = self.queues.get(provider_id, [])
+                queue[:] = [one for one in queue if one["id"] != params["queuedSubmissionId"]]
+                return {}
+            case "thread/backgroundTerminals/list" | "thread/loaded/list":
                 return {"data": []}
             case _:
                 return {}
@@ -184,6 +213,7 @@ class SimulatedCodex(SimulatedLink):
             raise refusal("a turn is running")
         self.contexts[provider_id] = self.up_to(provider_id, {"beforeTurnId": before})
         kept = {turn_id for turn_id, _ in self.contexts[provider_id]}
+        self.reverted |= {one["id"] for one in self.turns[provider_id]} - kept
         self.turns[provider_id] = [one for one in self.turns[provider_id] if one["id"] in kept]
 
     def begin_turn(self, provider_id: str, text: str, client_id: str | None) -> dict[str, Any]:
@@ -193,11 +223,31 @@ class SimulatedCodex(SimulatedLink):
         content = [{"type": "text", "text": text}]
         prompt = {"type": "userMessage", "id": f"{turn_id}-p", "content": content}
         self.accepted.add(text)
+        self.begun_in[turn_id] = provider_id
         self.prompts[turn_id] = {**prompt, "clientId": client_id}
         self.tasks.start_soon(self.play, provider_id, turn_id, text, self.epoch)
         return {"turn": {"id": turn_id, "status": "inProgress", "items": []}}
 
+    def queue_up(self, provider_id: str, text: str, client_id: str | None) -> None:
+        """Adds a prompt to the queue of a thread, which begins it at once if it is idle."""
+        number = next(self._numbers)
+        prompt = {"id": f"queued-{number}", "input": [{"type": "text", "text": text}]}
+        self.queues.setdefault(provider_id, []).append({**prompt, CLIENT_ID: client_id})
+        if provider_id not in self.running:
+            self.begin_queued(provider_id)
+
+    def begin_queued(self, provider_id: str) -> bool:
+        queue = self.queues.get(provider_id, [])
+        if queue and provider_id in self.loaded:
+            first = queue.pop(0)
+            self.begin_turn(provider_id, first["input"][0]["text"], first[CLIENT_ID])
+            return True
+        return False
+
     def new_turn(self, provider_id: str) -> str:
+        untold = self.untold.pop(provider_id, None)
+        if untold is not None and self.random.random() < FORGOTTEN:
+            self.tell_end(provider_id, untold)
         turn_id = f"turn-{next(self._numbers)}"
         turn: dict[str, Any] = {"id": turn_id, "status": "inProgress", "items": []}
         self.turns.setdefault(provider_id, []).append(turn)
@@ -299,11 +349,20 @@ class SimulatedCodex(SimulatedLink):
         for number, asked_by in list(self.open_questions.items()):
             if asked_by == provider_id:
                 self.resolve(number)
-        self.say("turn/completed", provider_id, turn=turn)
-        self.ended.add(turn_id)
+        if self.mute and status == "completed":
+            self.mute -= 1
+            self.untold[provider_id] = turn
+            return
+        self.tell_end(provider_id, turn)
+        if self.begin_queued(provider_id):
+            return
         if self.goals and provider_id in self.loaded and self.made[provider_id] != "thread/fork":
             self.goals -= 1
             self.begin_turn(provider_id, f"{BY_ITSELF} {turn_id}", None)
+
+    def tell_end(self, provider_id: str, turn: dict[str, Any]) -> None:
+        self.say("turn/completed", provider_id, turn=turn)
+        self.ended.add(turn["id"])
 
     def stop(self, provider_id: str, status: str = "interrupted") -> str:
         self.turns[provider_id][-1]["status"] = status

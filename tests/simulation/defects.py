@@ -2,6 +2,8 @@
 what happens in between.
 """
 
+import inspect
+import textwrap
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -16,17 +18,33 @@ from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.operations.deletions import Deletions
 from trimpoint.operations.phases import journal_phase_deferred
+from trimpoint.operations.provider.lost_endings import LostEndings
 from trimpoint.operations.provider.provider_threads import ProviderThreads
+from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.ordered_sink import OrderedSink
+from trimpoint.operations.routing.routes import RETIRED_THREAD_METHODS
 from trimpoint.operations.runner import OperationRunner
 from trimpoint.operations.session_reactions import SessionReactions
 from trimpoint.operations.sessions import ReadySession
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.receipts import CommandResult
 from trimpoint.threads.writing.writer import ThreadWriter
 
 Plant = Callable[[pytest.MonkeyPatch], None]
+RETIRED = "trimpoint.operations.routing.notification_router.RETIRED_THREAD_METHODS"
+USES_ENDED = "await self.uses.ended(writer.thread_id)"
+
+
+def rewrite(patch: pytest.MonkeyPatch, owner: type, name: str, old: str, new: str) -> None:
+    """Replaces a method by one whose source has `new` in place of `old`, which it has once."""
+    function = owner.__dict__[name]
+    source = textwrap.dedent(inspect.getsource(function))
+    assert source.count(old) == 1, source
+    made: dict[str, Any] = {}
+    exec(source.replace(old, new), function.__globals__, made)
+    patch.setattr(owner, name, made[name])
 
 
 def unordered(patch: pytest.MonkeyPatch) -> None:
@@ -169,20 +187,96 @@ def deleted_before_durable(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Deletions, "step", step)
 
 
+def told_twice(patch: pytest.MonkeyPatch) -> None:
+    """Tells clients of the end of a turn that they were told of."""
+    rewrite(patch, OrderedSink, "publish", "if end in self._ended:", "if False:")
+
+
+def ready_before_durable(patch: pytest.MonkeyPatch) -> None:
+    """Moves the queue to a session, and archives the one before it, before it is durable that it is
+    ready.
+    """
+
+    async def deferred(
+        writer: ThreadWriter,
+        operation: Any,
+        phase: Phase,
+        message: str,
+        reason: str = "",
+        *facts: Any,
+    ) -> None:
+        journal_phase_deferred(writer, operation, phase, message, *facts)
+
+    patch.setitem(OperationRunner._ready.__globals__, "journal_phase_at_once", deferred)
+    rewrite(
+        patch, OperationRunner, "_ready", "await journal_phase(", "await journal_phase_at_once("
+    )
+
+
+def lost_behind_a_trim(patch: pytest.MonkeyPatch) -> None:
+    """Drops the end of a turn that Codex began as its session was left."""
+    patch.setattr(RETIRED, RETIRED_THREAD_METHODS - {"turn/completed"})
+
+
+def asked_behind_a_trim(patch: pytest.MonkeyPatch) -> None:
+    """Leaves a question open that a session asked as it was left."""
+    patch.setattr(RETIRED, RETIRED_THREAD_METHODS - {"serverRequest/resolved"})
+
+
+def lines_of_the_dead(patch: pytest.MonkeyPatch) -> None:
+    """Routes what a Codex said that has ended, once it is not held back any more."""
+    rewrite(patch, NotificationRouter, "on_epoch_ended", "held_back.clear()", "pass")
+
+
+def changed_under_a_revert(patch: pytest.MonkeyPatch) -> None:
+    """Begins an operation while a request changes the context."""
+    rewrite(patch, OperationRunner, "_step", USES_ENDED, "pass")
+
+
+def overtaken(patch: pytest.MonkeyPatch) -> None:
+    """Tells of a turn that begins before the one before it has ended."""
+    rewrite(patch, OrderedSink, "_begin", "before != turn_id", "False")
+
+
+def echo_recorded(patch: pytest.MonkeyPatch) -> None:
+    """Records the report of a name that a client gave as a change of another program."""
+    patch.setattr(NotificationRouter, "_is_own_name", lambda self, *given: False)
+
+
+def subscribers_together(patch: pytest.MonkeyPatch) -> None:
+    """Lets a subscriber that fails keep the record from those behind it."""
+    rewrite(patch, ThreadRegistry, "_publish", "except Exception:", "except KeyboardInterrupt:")
+
+
+def never_ended(patch: pytest.MonkeyPatch) -> None:
+    """Waits for ever for the end of a turn that Codex does not report."""
+    patch.setattr(LostEndings, "_watch_for", lambda self, *given: None)
+
+
 # One of so many first seeds finds it. On the day that this was written, less than half of them did.
 DEFECTS: dict[Plant, int] = {
     unordered: 200,
-    ends_forgotten: 100,
-    facts_forgotten: 400,
-    never_repeated: 5_000,
+    ends_forgotten: 300,
+    facts_forgotten: 1_000,
+    never_repeated: 300,
     answered_before_durable: 600,
     busy_after_sending: 100,
-    filled_before_its_id: 800,
-    queue_popped_early: 500,
-    sent_before_durable: 900,
-    never_read_back: 700,
-    sent_to_the_next_codex: 100,
+    filled_before_its_id: 3_000,
+    queue_popped_early: 1_000,
+    sent_before_durable: 300,
+    never_read_back: 3_000,
+    sent_to_the_next_codex: 400,
     questions_kept: 4_000,
-    archived_once: 300,
-    deleted_before_durable: 100,
+    archived_once: 3_000,
+    deleted_before_durable: 200,
+    told_twice: 1_000,
+    ready_before_durable: 5_000,
+    lost_behind_a_trim: 4_000,
+    asked_behind_a_trim: 3_000,
+    lines_of_the_dead: 2_000,
+    changed_under_a_revert: 3_000,
+    overtaken: 4_000,
+    echo_recorded: 200,
+    subscribers_together: 200,
+    never_ended: 600,
 }

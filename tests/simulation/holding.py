@@ -104,13 +104,16 @@ class Holding:
         if writer.state.archived:
             return
         session = await self._stage.operations.sessions.ready(THREAD)
-        items = conversation_items(session.writer.state)
+        state = session.writer.state
+        if any(one.items and not one.items_complete for one in state.active_turns):
+            return  # what the ledger lacks of a turn is in Codex's file of it, which there is not
+        items = conversation_items(state)
         known = self._prompts_in(text_of(msgspec.json.decode(item)) for item in items)
         seen = self._prompts_in(
             text for _, text in self._codex.contexts[session.provider_thread_id]
         )
         self.demand(known == seen, f"the ledger has {known}, the model {seen}")
-        ours, theirs = writer.state.name, self._codex.names.get(session.provider_thread_id)
+        ours, theirs = state.name, self._codex.names.get(session.provider_thread_id)
         self.demand(ours == theirs, f"the ledger has the name {ours}, Codex {theirs}")
 
     async def _idles(self) -> None:
@@ -130,6 +133,8 @@ class Holding:
         self.demand(not twice, f"begun twice: {twice}")
         taken = self._acts.withdrawn & begun.keys()
         self.demand(not taken, f"begun although they were withdrawn: {taken}")
+        thrown_away = self._codex.thrown_away if "delete" not in self._acts.history else []
+        self.demand(not thrown_away, f"deleted with turns in them: {thrown_away}")
         state = self._disk.written()
         if not state.archived:
             waiting = {one.id for one in state.queue}
@@ -151,8 +156,16 @@ class Holding:
             if isinstance(event, ev.TurnStarted)
         }
         # One that the model never saw may be lost when Codex and the daemon are killed together.
-        forgotten = (self._acts.begun & self._codex.announced) - begun
+        forgotten = (self._acts.begun & self._codex.announced) - begun - self._codex.reverted
         self.demand(not forgotten, f"told that they have begun, and forgotten: {forgotten}")
+        # Each name is given once, and nobody else gives any.
+        names = [
+            event.name
+            for record in journal
+            for event in record.events
+            if isinstance(event, ev.ThreadRenamed)
+        ]
+        self.demand(len(names) == len(set(names)), f"a name came back: {names}")
         lost = self._acts.acknowledged - commands
         self.demand(not lost, f"acknowledged and lost: {lost}")
         carried_out = Counter(

@@ -13,8 +13,17 @@ from trimpoint.codex.appserver.peer import Outcome
 from tests.operations.stage import ScriptedCodex
 
 DEADLINE_S = 30.0
-NEVER_SILENT = ("turn/start", "turn/interrupt")
-TERMINALS = "thread/backgroundTerminals/list"
+NEVER_SILENT = ("turn/interrupt",)
+# Nothing follows from these but their answer, which may be late.
+LATE = ("thread/inject_items",)
+LONGEST_ANSWER_S = 5.0
+# Codex answers these beside what is done about a thread.
+LOOKS = frozenset(
+    {
+        "thread/backgroundTerminals/list", "thread/goal/get", "thread/read",
+        "thread/attachment/list",
+    }
+)  # fmt: skip
 
 
 class SimulatedLink(ScriptedCodex):
@@ -74,6 +83,8 @@ class SimulatedLink(ScriptedCodex):
                 await self.never(method, deadline_s, epoch)
             answer = Raw(msgspec.json.encode(self.answer(method, given)))
             self.step()
+            if method in LATE:
+                await anyio.sleep(self.random.choice((0.0, 0.0, 0.1, LONGEST_ANSWER_S)))
             if acts:
                 await self.never(method, deadline_s, epoch)
         # What Codex says and answers goes through one pipe, so no answer is later than what
@@ -86,8 +97,8 @@ class SimulatedLink(ScriptedCodex):
         return self._handling.setdefault(provider_id, anyio.Lock())
 
     def order_of(self, method: str, provider_id: str) -> anyio.Lock:
-        """Returns the lock of a request; those about terminals are handled beside all others."""
-        return anyio.Lock() if method == TERMINALS else self.turns_of(provider_id)
+        """Returns the lock of a request; those that only look are handled beside all others."""
+        return anyio.Lock() if method in LOOKS else self.turns_of(provider_id)
 
     def step(self) -> None:
         self.on_step()

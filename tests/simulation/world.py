@@ -29,13 +29,33 @@ from tests.threads.stage import THREAD, Disk
 FEWEST, MOST = 2, 7
 STEPS_TO_LIVE = 12
 LONGEST_S = 20_000.0
+# Between two acts; the last is longer than Codex may take to answer.
+PAUSES_S = (0.0, 0.002, 0.05, 0.3, 2.0, 40.0)
 # Of the deaths of Codex, those that wait for no step.
 AT_ONCE = 0.4
 # Of the days, those that may have all acts.
-ALL_KINDS = 0.3
+ALL_KINDS = 0.2
+# Of the days, those whose acts meet in a way that chance would seldom find.
+THEMES = 0.5
+THEME = (
+    ("name", "elsewhere", "codex"),
+    ("clear", "inject", "back"),
+    ("elsewhere", "clear", "prompt", "daemon"),
+    ("goal", "elsewhere", "prompt", "clear"),
+    ("queue", "silence", "release"),
+    ("rename", "rename", "name"),
+    ("disk", "clear", "prompt"),
+    ("prompt", "resume", "codex"),
+)
 KINDS, HOW_OFTEN = list(WEIGHTS), list(WEIGHTS.values())
+# Of the days, those with a subscriber of records that fails.
+DEFECTIVE = 0.1
 # Makes the turns of the template longer than a summary.
 LONG = " and so on" * 20
+
+
+class Deaf(Exception):
+    """Raised by a subscriber that takes no record."""
 
 
 class World:
@@ -46,9 +66,11 @@ class World:
         self.codex = SimulatedCodex(self.random)
         self.disk = SimulatedDisk(random=self.random)
         self.left = self.random.randint(FEWEST, MOST)
+        self.disk.slowest_s = self.random.choice((0.01, 0.01, 0.01, 1.0))
         self.kinds = self._some_kinds()
         self.codex.slowest_s = self.random.choice((0.1, 0.1, 2.0))
         self.acts = Acts(self.random, self.codex)
+        self.has_a_defect = self.random.random() < DEFECTIVE
         self.fuses: dict[str, int] = {}
         self.durable: SimulatedDisk | None = None
 
@@ -81,6 +103,8 @@ class World:
             self.holding = Holding(stage, self.codex, self.disk, self.acts, watcher)
             self.codex.on_asked = self.holding.look_at_request
             self.acts.begin(stage, watcher, self.disk)
+            if self.has_a_defect:
+                stage.registry.subscribe(_fail)
             with anyio.CancelScope() as self.life:
                 is_last = await self._live(stage)
             self._end()
@@ -92,7 +116,7 @@ class World:
         await stage.registry.thread(THREAD)
         while self.left:
             self.left -= 1
-            await anyio.sleep(self.random.choice((0.0, 0.002, 0.05, 0.3, 2.0)))
+            await anyio.sleep(self.random.choice(PAUSES_S))
             kind = self.random.choices(*self.kinds)[0]
             match kind:
                 case "codex" | "daemon":
@@ -119,8 +143,14 @@ class World:
         """Returns the acts of the day and how often they happen. Most days have few kinds: what
         only happens if rare ones meet is found sooner.
         """
-        if self.random.random() < ALL_KINDS:
+        share = self.random.random()
+        if share < ALL_KINDS:
             return KINDS, HOW_OFTEN
+        if share < ALL_KINDS + THEMES:
+            theme = self.random.choice(THEME)
+            self.left = max(self.left, len(theme))
+            self.disk.slowest_s = self.random.choice((0.01, 1.0, 5.0, 30.0))
+            return [*theme], [1] * len(theme)
         some = self.random.sample(KINDS, self.random.randint(2, 6))
         return ["prompt", *some], [2] + [1] * len(some)
 
@@ -175,7 +205,7 @@ def template() -> Past:
                         ev.EntryRecorded(turn_id, f"{turn_id}-{role}", "message", role, text)
                         for role, text in texts
                     ),
-                    ev.ContextItemsRecorded(turn_id, items),
+                    ev.ContextItemsRecorded(turn_id, items, "rollout"),
                     ev.TurnCompleted(turn_id, "completed"),
                 )
                 seen.extend((turn_id, text) for _, text in texts)
@@ -186,6 +216,10 @@ def template() -> Past:
 
     run_without_clock(begin)
     return Past(disk.records[THREAD], turns, seen)
+
+
+def _fail(thread_id: str, record: ev.Record) -> None:
+    raise Deaf
 
 
 async def _at_once(function: Callable[..., Any], *arguments: Any, **_: Any) -> Any:
@@ -199,9 +233,10 @@ def _surroundings(world: World) -> Generator[None]:
     """Replaces the threads and files of the daemon, and notes what its boundaries have caught."""
 
     def note(_: object, __: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
-        if event.get("exc_info"):
+        if event.get("exc_info") and not isinstance(sys.exc_info()[1], Deaf):
             world.acts.broken.append(f"{event['event']}: {sys.exc_info()[1]!r}")
-        if event["event"] == "turn_ended_for_codex" and event["turn_id"] in world.codex.ended:
+        is_told = event["event"] == "turn_ended_for_codex" and event["turn_id"] in world.codex.ended
+        if is_told and world.disk.refusal is None:  # what the disk refuses is not in the state
             world.acts.broken.append(f"the end of {event['turn_id']} was told, and missed")
         raise structlog.DropEvent
 

@@ -161,13 +161,15 @@ class LostEndings:
         self, thread_id: str, turn_id: str, within_s: float, why: str, entries: int
     ) -> None:
         try:
+            writer = self._registry.loaded(thread_id)
+            is_refused = writer is not None and self._is_told_only(writer.state, turn_id)
             await anyio.sleep(within_s)
             writer = self._registry.loaded(thread_id)
-            while writer is not None and self._is_told_only(writer.state, turn_id):
-                if writer.is_quiescent:  # it was taken back
-                    return self._tell_end(writer, {"id": turn_id}, why)
-                await anyio.sleep(within_s)  # the disk refuses it
+            while writer is not None and is_refused and not writer.is_quiescent:
+                await anyio.sleep(within_s)  # its end may wait for the disk too
                 writer = self._registry.loaded(thread_id)
+            if writer is not None and self._is_told_only(writer.state, turn_id):
+                return self._tell_end(writer, {"id": turn_id}, why)  # it was taken back
             if writer is None or not _runs(writer.state, turn_id):
                 return None
             goes_on = why == NEVER_TOLD or (why == DENIED and len(writer.state.entries) > entries)

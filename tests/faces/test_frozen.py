@@ -25,9 +25,11 @@ NOT_CONNECTED = {"chat": "it does not answer", "neovim": "Not connected to the d
 NOT_SENT = {"chat": "not sent yet", "neovim": "not connected: it is kept"}
 
 TYPE_BEHIND = """
-require("trimpoint.ui.chat").last_used():show()
+local chat = require("trimpoint.ui.chat").last_used()
+chat:show()
 local is_empty = vim.fn.getline(1, "$")[1] == "" and vim.fn.line("$") == 1
 vim.api.nvim_buf_set_lines(0, is_empty and 0 or -1, -1, false, { ... })
+chat:submit("enter")
 """
 
 
@@ -50,7 +52,6 @@ class OpenNeovim:
     async def types(self, text: str) -> None:
         # Behind what is on its way: who writes over that takes it back.
         await self._chat.editor.lua(TYPE_BEHIND, text)
-        await self._chat.editor.keys("<C-s>")
 
     async def shows(self, text: str) -> None:
         await self._chat.editor.shows(text)

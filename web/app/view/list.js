@@ -48,7 +48,7 @@ export class List extends Component {
         this._anchor = null;
         this._lastTop = 0;
         this._lastHeight = 0;
-        this._lastInput = 0;
+        this._lastInput = -INPUT_MS;
         /** Whether something came at the end since the rows were placed. */
         this._isNews = false;
         /** @type {Set<string>} rows whose height was measured before */

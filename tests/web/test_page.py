@@ -131,7 +131,7 @@ async def test_the_end_stays_in_sight_when_a_row_shrinks_and_grows_at_once(stage
     stage.will_answer(say("\n\n".join(["line"] * 60) + "\n\nend."), say("short."))
     for answered in ("end.", "short."):
         await stage.send("Write much.")
-        await stage.page.get_by_text(answered, exact=True).wait_for()
+        await stage.page.locator(".main").get_by_text(answered, exact=True).wait_for()
         await stage.idle()
     await stage.page.locator(".turn-foot").last.wait_for()
     height = "(list) => list.scrollHeight"

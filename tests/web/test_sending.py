@@ -133,11 +133,11 @@ async def test_what_an_interrupted_answer_had_said_stays(stage: Stage) -> None:
     await stage.thread()
     stage.will_answer(hang("this is being said"))
     await stage.send("one?")
-    await stage.page.get_by_text("this is being said").wait_for()
+    await stage.page.locator(".main").get_by_text("this is being said").wait_for()
     await box(stage).press("Escape")
     await stage.page.get_by_text("Interrupted").wait_for()
     await stage.idle()
-    assert await stage.page.get_by_text("this is being said").count() == 1
+    assert await stage.page.locator(".main").get_by_text("this is being said").count() == 1
 
 
 async def test_an_earlier_prompt_is_edited_and_sent_again_in_its_place(stage: Stage) -> None:
@@ -291,3 +291,39 @@ async def test_what_was_not_sent_yet_is_not_sent_after_esc(stage: Stage) -> None
     await stage.turns("three?|pear-2.")
     assert await stage.page.locator(".prompt").all_inner_texts() == ["one?", "three?"]
     stage.page.faults.clear()
+
+
+async def test_what_the_agent_has_not_read_when_its_turn_is_stopped_comes_back(
+    stage: Stage,
+) -> None:
+    await stage.thread()
+    stage.will_answer(held(say("pear-2."), anyio.Event()))
+    await stage.send("two?")
+    await stage.house.model.wait_for_request(lambda asked: "two?" in str(asked.input))
+    await stage.page.locator("button[aria-label=Interrupt]").wait_for()
+    await stage.send("and this")
+    await until_typed(stage, "")
+    await box(stage).press_sequentially("typed behind it")
+    await box(stage).press("Escape")
+    await until_typed(stage, "and this\ntyped behind it")
+    await stage.idle()
+
+
+async def test_what_the_agent_may_not_have_read_is_sent_once_after_a_reload(stage: Stage) -> None:
+    await stage.thread()
+    ended = anyio.Event()
+    answer = held(say("pear-2."), ended)
+    stage.will_answer(answer, say("plum-3."))
+    await stage.send("two?")
+    await stage.house.model.wait_for_request(lambda asked: "two?" in str(asked.input))
+    await stage.page.locator("button[aria-label=Interrupt]").wait_for()
+    await stage.send("and this")
+    await until_typed(stage, "")
+    await stage.page.reload()
+    await stage.page.locator(".queue").get_by_text("and this").wait_for()
+    ended.set()
+    await stage.page.locator(".main").get_by_text("plum-3.", exact=True).wait_for()
+    await stage.idle()
+    assert stage.model_input().count("and this") == 1
+    assert len(stage.house.model.turn_requests()) == 2
+    await stage.page.locator(".queue").get_by_text("and this").wait_for(state="detached")

@@ -132,7 +132,7 @@ async def test_a_command_during_a_turn_is_refused_and_the_blocker_named(stage: S
     ended = anyio.Event()
     stage.will_answer(hang("half of it", until=ended))
     await stage.send("two?")
-    await stage.page.get_by_text("half of it").wait_for()
+    await stage.page.locator(".main").get_by_text("half of it").wait_for()
     await stage.page.locator("textarea").fill("/clear 0")
     await stage.page.get_by_text("Blocked: a turn is running").wait_for()
     await stage.page.keyboard.press("Enter")

@@ -9,16 +9,15 @@ import java from "highlight.js/lib/languages/java";
 import json from "highlight.js/lib/languages/json";
 import python from "highlight.js/lib/languages/python";
 import rust from "highlight.js/lib/languages/rust";
-import shell from "highlight.js/lib/languages/shell";
 import typescript from "highlight.js/lib/languages/typescript";
-import dockerfile from "highlight.js/lib/languages/dockerfile";
 import sql from "highlight.js/lib/languages/sql";
 import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
 
 // The grammar of TypeScript has all of JavaScript's in it.
 export const lowlight = createLowlight({
-    bash, cpp, diff, dockerfile, go, ini, java, javascript: typescript, json, python, rust, shell, sql,
+    bash, cpp, diff, go, ini, java, javascript: typescript, json, python, rust, sql,
     typescript, xml, yaml,
 });
-lowlight.registerAlias({ cpp: ["c", "h"], javascript: ["js", "jsx", "mjs", "cjs"] });
+// Near enough, and each grammar of its own would have to be sent.
+lowlight.registerAlias({ bash: ["console", "dockerfile", "shell"], cpp: ["c", "h"], javascript: ["js", "jsx", "mjs", "cjs"] });

@@ -236,11 +236,11 @@ test("a prompt stays in the box until it is acknowledged, and what is typed behi
     draft = submitted(draft, "2", "prompt");
     assert.deepEqual(draft.sending.map(({ text, images }) => [text, images]), [["one?", ["a"]], ["two?", []]]);
     assert.equal(acknowledged(draft, draft.sending[0]).text, "two?");
-    assert.deepEqual(putBack(acknowledged(draft, draft.sending[0]), draft.sending[1]), { text: "two?", images: [], sending: [] });
+    assert.deepEqual(putBack(acknowledged(draft, draft.sending[0]), draft.sending[1]), { ...EMPTY, text: "two?" });
     const other = { ...submitted({ ...EMPTY, text: "one?", images: ["a"] }, "1", "prompt"), text: "another" };
     assert.equal(unsent(other), "another");
     assert.equal(acknowledged(other, other.sending[0]).text, "another");
-    assert.deepEqual(putBack(other, other.sending[0]), { text: "one?\nanother", images: ["a"], sending: [] });
+    assert.deepEqual(putBack(other, other.sending[0]), { ...EMPTY, text: "one?\nanother", images: ["a"] });
     assert.deepEqual(acknowledged({ ...EMPTY, text: "typed", sending: [] }, { id: "x", mode: "prompt", text: "", images: ["a"] }).text, "typed");
 });
 

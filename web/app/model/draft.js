@@ -6,10 +6,13 @@
 
 /** @typedef {"prompt" | "steer" | "command"} Mode */
 /** @typedef {{id: string, mode: Mode, text: string, images: string[], turn?: string | null}} Outgoing `turn`: the one it is for */
-/** @typedef {{text: string, images: string[], sending: Outgoing[]}} Draft */
+/**
+ * @typedef {{text: string, images: string[], sending: Outgoing[], steered: Outgoing[]}} Draft `steered`: what the running turn has
+ *     taken and the agent may not have read yet
+ */
 
 /** @type {Draft} */
-export const EMPTY = { text: "", images: [], sending: [] };
+export const EMPTY = { text: "", images: [], sending: [], steered: [] };
 
 /**
  * Returns what was typed behind what is on its way.
@@ -51,7 +54,7 @@ export function acknowledged(draft, sent) {
 export function putBack(draft, sent) {
     const isThere = draft.text.trimStart().startsWith(sent.text);
     const text = isThere ? draft.text : [sent.text, draft.text].filter((one) => one.trim()).join("\n");
-    return { text, images: [...sent.images, ...draft.images], sending: draft.sending.filter((one) => one.id !== sent.id) };
+    return { ...draft, text, images: [...sent.images, ...draft.images], sending: draft.sending.filter((one) => one.id !== sent.id) };
 }
 
 /**

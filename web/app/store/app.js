@@ -109,6 +109,7 @@ export class App {
             history[isFirst ? "replaceState" : "pushState"](null, "", `#/thread/${id}`);
         }
         this.open.value?.follow();
+        this.prompts.resume();
     }
 
     /**
@@ -349,6 +350,7 @@ export class App {
                 this.prompts.began(params.threadId);
                 break;
             default:
+                this.prompts.note(params.threadId, method, params);
                 thread?.onNotification(method, params);
         }
     }

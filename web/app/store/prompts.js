@@ -86,7 +86,8 @@ export class Prompts {
     /** Keeps what has changed. */
     keep() {
         for (const threadId of this._unkept) {
-            const { text, images, sending } = this.draftOf(threadId).value;
+            const { text, images, sending: going, steered } = this.draftOf(threadId).value;
+            const sending = [...steered, ...going]; // a page that comes sends it again: the daemon takes it once
             const isEmpty = !text && images.length === 0 && sending.length === 0;
             // An image is kept elsewhere, and with the others: what was on its way is put back.
             const bare = sending.filter((one) => one.images.length === 0);
@@ -140,12 +141,31 @@ export class Prompts {
         this.change(threadId, (now) => now.sending.reduceRight(putBack, now));
     }
 
-    /** Sends what was not acknowledged before the connection was lost, or the page left. */
+    /**
+     * Notes that the agent has read what the running turn had taken, or puts back what it has not as the turn ends.
+     * @param {string} threadId
+     * @param {string} method
+     * @param {any} params
+     */
+    note(threadId, method, params) {
+        const steered = this._drafts.get(threadId)?.value.steered ?? [];
+        const unread = method === "item/completed" ? steered.filter((one) => one.id !== params.item.clientId) : steered;
+        const isOver = method === "turn/completed" && unread.length > 0;
+        if (isOver || unread.length < steered.length) {
+            this.change(threadId, (draft) => (isOver ? unread : []).reduceRight(putBack, { ...draft, steered: isOver ? [] : unread }));
+        }
+    }
+
+    /** Sends what was not acknowledged before the connection was lost, or the page left, and what the agent may have read meanwhile. */
     resume() {
         for (const name of names("draft ")) {
             this.draftOf(name.slice("draft ".length));
         }
         for (const [threadId, draft] of this._drafts) {
+            if (draft.value.steered.length) {
+                const queued = draft.value.steered.map((one) => ({ ...one, turn: null }));
+                this.change(threadId, (now) => ({ ...now, steered: [], sending: [...queued, ...now.sending] }));
+            }
             if (draft.value.sending.length) {
                 this._send(threadId);
             }
@@ -190,8 +210,8 @@ export class Prompts {
                 await this._command(threadId, sent);
                 return;
             }
-            await this._prompt(threadId, sent);
-            this.change(threadId, (draft) => acknowledged(draft, sent));
+            const steered = (await this._prompt(threadId, sent)) ? [sent] : [];
+            this.change(threadId, (draft) => ({ ...acknowledged(draft, sent), steered: [...draft.steered, ...steered] }));
         } catch (error) {
             if (error instanceof Disconnected) {
                 throw error; // it is sent again under its id
@@ -202,6 +222,7 @@ export class Prompts {
     }
 
     /**
+     * Sends a prompt; returns whether the running turn took it.
      * @param {string} threadId
      * @param {Outgoing} sent
      */
@@ -209,10 +230,11 @@ export class Prompts {
         const parts = text ? [{ type: "text", text, text_elements: [] }] : [];
         const input = [...images.map((url) => ({ type: "image", url })), ...parts];
         if (turn && (await this._steer({ threadId, expectedTurnId: turn, input, clientUserMessageId: id }))) {
-            return;
+            return true;
         }
         const command = { type: "thread.queue.add", commandId: id, threadId, input, clientUserMessageId: id };
         await this._session.request("orchestration/dispatch", { command });
+        return false;
     }
 
     /**

@@ -202,7 +202,7 @@ function NotSent({ app, thread }) {
         return null;
     }
     return html`<p class="not-sent" role="status"><${Icon} name="warn" />
-        <span>Not sent yet: the daemon has not answered. It is sent when the connection is there.</span>
+        <span>Not sent yet: the daemon does not answer.</span>
         <button type="button" class="button is-small" onClick=${() => takeBack(app, thread)}>Do not send</button></p>`;
 }
 

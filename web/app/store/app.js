@@ -290,9 +290,8 @@ export class App {
 
     /** @param {unknown} error */
     _complain(error) {
-        const hint = error instanceof Refusal ? error.hint : "";
         const isLost = error instanceof Disconnected; // that ends when the connection is there again
-        this.notice.value = { kind: "problem", text: /** @type {Error} */ (error).message, hint, isLost };
+        this.notice.value = { kind: "problem", text: /** @type {Error} */ (error).message, hint: error instanceof Refusal ? error.hint : "", isLost };
     }
 
     /** Asks for the list of threads anew. */

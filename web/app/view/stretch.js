@@ -16,11 +16,12 @@ const COMMANDS = [["clear", "Clear"], ["compact", "Summarize"], ["mask", "Mask o
 export function StretchDialog({ app, thread, number, close }) {
     const [command, setCommand] = useState("clear");
     const [turns, setTurns] = useState(`${number}..${number}`);
-    const [preview, setPreview] = useState(/** @type {CommandOutcome | null} */ (null));
+    const [previews, setPreviews] = useState(/** @type {Record<string, CommandOutcome>} */ ({}));
     const text = `/${command} ${turns}`;
+    const preview = previews[text] ?? null;
     useEffect(() => {
-        setPreview(null);
-        app.session.request("commands/execute", { text, threadId: thread.id, dryRun: true }).then(setPreview, close);
+        const asked = { text, threadId: thread.id, dryRun: true };
+        app.session.request("commands/execute", asked).then((outcome) => setPreviews((now) => ({ ...now, [text]: outcome })), close);
     }, [text]);
     const run = () => {
         close();

@@ -237,9 +237,12 @@ class LostEndings:
         self._threads.forget(str(writer.state.generation.provider_thread_id))
 
     def _tell_end(self, writer: ThreadWriter, turn: dict[str, Any], why: str) -> None:
-        about = {"threadId": str(writer.state.generation.provider_thread_id)}
+        provider_id, router = writer.state.generation.provider_thread_id, self._threads.router
         for method, params in _as_codex_reports(_ended(turn, why)):
-            self._threads.router.route(CodexMessage.compose(method, about | params))
+            if provider_id is None:  # a trim begins a session at this moment
+                router.notify(writer.thread_id, method, params)
+            else:
+                router.route(CodexMessage.compose(method, {"threadId": provider_id, **params}))
 
 
 def _runs(state: ThreadState, turn_id: str) -> bool:

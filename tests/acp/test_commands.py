@@ -2,6 +2,7 @@
 model's input.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -61,6 +62,19 @@ async def test_a_clear_takes_the_earlier_turns_from_the_model(
 KEEP_NOTHING, KEEP_ONE, KEEP_EVERYTHING = -1, 1, 0
 
 
+def _choosing(choice: int | None, names: list[str]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Returns what answers a question whose choices have these names; None cancels it."""
+
+    def answer(params: dict[str, Any]) -> dict[str, Any]:
+        assert [one["name"] for one in params["options"]] == names
+        if choice is None:
+            return {"outcome": {"outcome": "cancelled"}}
+        chosen = params["options"][choice]["optionId"]
+        return {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+    return answer
+
+
 @pytest.mark.each_case(reason="each row is another answer")
 @pytest.mark.parametrize(
     ("choice", "known"),
@@ -76,18 +90,11 @@ async def test_a_clear_without_a_number_lets_the_person_choose(
     session_id = await editor.new_session(harness)
     await _turns(harness, editor, session_id, 3)
 
-    def answer(params: dict[str, Any]) -> dict[str, Any]:
-        names = [one["name"] for one in params["options"]]
-        assert names == [
-            "Keep everything", "Keep the last turn: prompt-3.",
-            "Keep the last 2 turns, from: prompt-2.", "Keep nothing",
-        ]  # fmt: skip
-        if choice is None:
-            return {"outcome": {"outcome": "cancelled"}}
-        chosen = params["options"][choice]["optionId"]
-        return {"outcome": {"outcome": "selected", "optionId": chosen}}
-
-    editor.answer[ASK] = answer
+    names = [
+        "Keep everything", "Keep the last turn: prompt-3.",
+        "Keep the last 2 turns, from: prompt-2.", "Keep nothing",
+    ]  # fmt: skip
+    editor.answer[ASK] = _choosing(choice, names)
     after = len(editor.received)
     told = (await editor.prompt(session_id, "/clear"))["_meta"]["trimpoint"]
     is_cleared = choice in (KEEP_NOTHING, KEEP_ONE)
@@ -107,16 +114,11 @@ async def test_a_revert_without_a_turn_lets_the_person_choose(
     session_id = await editor.new_session(harness)
     await _turns(harness, editor, session_id, 3)
 
-    def answer(params: dict[str, Any]) -> dict[str, Any]:
-        names = [one["name"] for one in params["options"]]
-        assert names == [
-            "Leave everything as it is", "Back to after turn 2: prompt-2.",
-            "Back to after turn 1: prompt-1.", "Back to before the first turn",
-        ]  # fmt: skip
-        chosen = params["options"][choice]["optionId"]
-        return {"outcome": {"outcome": "selected", "optionId": chosen}}
-
-    editor.answer[ASK] = answer
+    names = [
+        "Leave everything as it is", "Back to after turn 2: prompt-2.",
+        "Back to after turn 1: prompt-1.", "Back to before the first turn",
+    ]  # fmt: skip
+    editor.answer[ASK] = _choosing(choice, names)
     after = len(editor.received)
     told = (await editor.prompt(session_id, "/revert --context"))["_meta"]["trimpoint"]
     assert told["status"] == ("completed" if choice else "skipped"), editor.said(after=after)

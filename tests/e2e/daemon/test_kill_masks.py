@@ -4,19 +4,14 @@ The model's next input must be the one from before or after the command: an outp
 as a placeholder, and nothing else differs. `TRIMPOINT_E2E_LONG=n` kills n times as often.
 """
 
-import random
 from typing import Any
 
-import anyio
 import pytest
-from trimpoint.cli.connection.client import ConnectionLost
 from trimpoint.testkit import run, say
-from trimpoint.threads.ids import new_uuid7
 
 from tests.e2e.conftest import Harness, longer
 from tests.e2e.conversation import AnswersByPrompt, Conversation
-from tests.e2e.daemon.killed_lives import live
-from tests.e2e.daemon_process import kill
+from tests.e2e.daemon.killed_lives import KilledLife, live
 from tests.e2e.expectation import Piece, pieces
 
 pytestmark = pytest.mark.codex
@@ -30,25 +25,11 @@ Masks = list[int]
 """The masked turns, in the order of their masks."""
 
 
-class Life:
-    """A thread whose daemon is killed again and again. `possible` are the masks that are valid at
-    present.
-    """
+class Life(KilledLife[Masks]):
+    """A life whose states are the masks."""
 
     def __init__(self, harness: Harness, script: AnswersByPrompt, seed: int) -> None:
-        self.harness, self.script = harness, script
-        self.chance = random.Random(seed)
-        self.possible: list[Masks] = [[]]
-        self.thread_id = ""
-        self.said = 0
-        self.log: list[str] = []
-
-    async def talk(self, client: Any) -> Conversation:
-        model, worktree = self.harness.model, self.harness.worktree
-        if not self.thread_id:
-            begun = await Conversation.begin(client, worktree, model, self.script)
-            self.thread_id = begun.thread_id
-        return Conversation(client, self.thread_id, model, self.script)
+        super().__init__(harness, script, seed, [])
 
     async def look(self, talk: Conversation) -> None:
         """Runs a turn, which shows what is masked."""
@@ -85,18 +66,7 @@ class Life:
             number = self.chance.choice(free)
             after = [*before, number]
             command = {"type": "thread.context.mask", "entryIds": await self.names(talk, number)}
-        instant_s = self.chance.random() * LONGEST_S
-        answered = False
-        with anyio.move_on_after(instant_s):
-            try:
-                full = {**command, "commandId": new_uuid7(), "threadId": self.thread_id}
-                await talk.client.request("orchestration/dispatch", command=full)
-                answered = True
-            except ConnectionLost:
-                pass
-        await kill(daemon)
-        self.log.append(f"{command} after {instant_s:.3f} s{': acknowledged' * answered}")
-        self.possible = [after] if answered else [before, after]
+        await self.kill_during(command, after, talk, daemon, LONGEST_S)
 
     async def names(self, talk: Conversation, number: int) -> list[str]:
         listed = await talk.client.request("context/messages/list", threadId=self.thread_id)

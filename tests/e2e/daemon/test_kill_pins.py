@@ -6,21 +6,16 @@ The model's next input must be the one from before or after the command, by a mo
 """
 
 import copy
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import anyio
 import pytest
-from trimpoint.cli.connection.client import ConnectionLost, RemoteError
 from trimpoint.testkit import say
-from trimpoint.threads.ids import new_uuid7
 
 from tests.e2e.conftest import Harness, longer
 from tests.e2e.conversation import AnswersByPrompt, Conversation
-from tests.e2e.daemon.killed_lives import live
-from tests.e2e.daemon_process import kill
+from tests.e2e.daemon.killed_lives import KilledLife, live
 from tests.e2e.expectation import Piece, pieces
 
 pytestmark = pytest.mark.codex
@@ -69,27 +64,11 @@ class World:
         return shown + [piece for number in self.active for piece in self.of_turn(number)]
 
 
-class Life:
-    """A thread whose daemon is killed again and again. `possible` are the states that are valid at
-    present.
-    """
+class Life(KilledLife[World]):
+    """A life whose states are worlds."""
 
     def __init__(self, harness: Harness, script: AnswersByPrompt, seed: int) -> None:
-        self.harness = harness
-        self.script = script
-        self.chance = random.Random(seed)
-        self.possible = [World()]
-        self.thread_id = ""
-        self.said = 0
-        self.log: list[str] = []
-
-    async def talk(self, client: Any) -> Conversation:
-        if not self.thread_id:
-            begun = await Conversation.begin(
-                client, self.harness.worktree, self.harness.model, self.script
-            )
-            self.thread_id = begun.thread_id
-        return Conversation(client, self.thread_id, self.harness.model, self.script)
+        super().__init__(harness, script, seed, World())
 
     async def look(self, talk: Conversation) -> None:
         """Runs a turn, which shows the state that the thread is in."""
@@ -118,21 +97,7 @@ class Life:
             self._pin, self._pin, self._note, self._unpin, self._clear, self._undo, self._discard
         ]  # fmt: skip
         command = await self.chance.choice(actions)(talk, after)
-        instant_s = self.chance.random() * LONGEST_S
-        answered = False
-        with anyio.move_on_after(instant_s):
-            try:
-                full = {**command, "commandId": new_uuid7(), "threadId": self.thread_id}
-                await talk.client.request("orchestration/dispatch", command=full)
-                answered = True
-            except ConnectionLost:
-                pass
-            except RemoteError as error:
-                self.log.append(f"{command} refused: {error}")
-                raise
-        await kill(daemon)
-        self.log.append(f"{command} after {instant_s:.3f} s{': acknowledged' * answered}")
-        self.possible = [after] if answered else [before, after]
+        await self.kill_during(command, after, talk, daemon, LONGEST_S)
 
     async def _pin(self, talk: Conversation, world: World) -> dict[str, Any]:
         place = self.chance.randrange(len(world.turns))

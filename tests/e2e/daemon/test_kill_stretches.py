@@ -5,19 +5,14 @@ word, or the summary in their place, and nothing else differs. `TRIMPOINT_E2E_LO
 as often.
 """
 
-import random
 from typing import Any
 
-import anyio
 import pytest
-from trimpoint.cli.connection.client import ConnectionLost
 from trimpoint.testkit import say
-from trimpoint.threads.ids import new_uuid7
 
 from tests.e2e.conftest import Harness, longer
 from tests.e2e.conversation import AnswersByPrompt, Conversation
-from tests.e2e.daemon.killed_lives import live
-from tests.e2e.daemon_process import kill
+from tests.e2e.daemon.killed_lives import KilledLife, live
 from tests.e2e.expectation import Piece, gist_of, pieces
 
 pytestmark = pytest.mark.codex
@@ -29,25 +24,11 @@ LONGEST_S = 0.4
 Stretches = list[tuple[int, int]]
 
 
-class Life:
-    """A thread whose daemon is killed again and again. `possible` are the stretches that may be
-    summarized at present, each list in the order in which they were.
-    """
+class Life(KilledLife[Stretches]):
+    """A life whose states are the stretches that are summarized, in the order in which they were."""
 
     def __init__(self, harness: Harness, script: AnswersByPrompt, seed: int) -> None:
-        self.harness, self.script = harness, script
-        self.chance = random.Random(seed)
-        self.possible: list[Stretches] = [[]]
-        self.thread_id = ""
-        self.said = 0
-        self.log: list[str] = []
-
-    async def talk(self, client: Any) -> Conversation:
-        model, worktree = self.harness.model, self.harness.worktree
-        if not self.thread_id:
-            begun = await Conversation.begin(client, worktree, model, self.script)
-            self.thread_id = begun.thread_id
-        return Conversation(client, self.thread_id, model, self.script)
+        super().__init__(harness, script, seed, [])
 
     async def look(self, talk: Conversation) -> None:
         """Runs a turn, which shows what is summarized."""
@@ -84,17 +65,7 @@ class Life:
             command = {
                 "type": "thread.context.compact", "fromTurn": first, "throughTurn": first + 1,
             }  # fmt: skip
-        instant_s = self.chance.random() * LONGEST_S
-        with anyio.move_on_after(instant_s):
-            try:
-                full = {**command, "commandId": new_uuid7(), "threadId": self.thread_id}
-                await talk.client.request("orchestration/dispatch", command=full)
-                await anyio.sleep_forever()
-            except ConnectionLost:
-                pass
-        await kill(daemon)
-        self.log.append(f"{command} after {instant_s:.3f} s")
-        self.possible = [before, after]
+        await self.kill_during(command, after, talk, daemon, LONGEST_S, is_done_when_answered=False)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

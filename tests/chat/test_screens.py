@@ -183,6 +183,20 @@ async def test_a_daemon_that_is_gone() -> None:
     _is_golden("lost", await _screen(chat))
 
 
+async def test_a_list_of_threads_that_is_not_there_yet_says_so_and_comes() -> None:
+    chat = _chat()
+    [found], chat.state.threads = chat.state.threads, []
+    app = ChatApp(chat)
+    async with app.run_test(size=(80, 30)) as pilot:
+        await pilot.press("ctrl+t")
+        with anyio.fail_after(STEP_S):
+            while "reading the threads" not in _shown(app):
+                await pilot.pause(0.02)
+            chat.state.threads, chat.state.has_read_threads = [found], True
+            while "What is in this project?" not in _shown(app):
+                await pilot.pause(0.02)
+
+
 async def test_the_keys() -> None:
     _is_golden("help", await _screen(_chat(), "question_mark", size=(100, 34)))
 

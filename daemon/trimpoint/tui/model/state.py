@@ -63,6 +63,7 @@ class ChatState:
         self.folder = folder
         self.thread_id = thread_id
         self.threads: list[ThreadOverview] = []
+        self.has_read_threads = False
         self.context: ContextStatus | None = None
         self.advice: TrimAdvice | None = None
         self.turn_id: str | None = None

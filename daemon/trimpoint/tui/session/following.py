@@ -280,6 +280,7 @@ class Following:
         thread_id = state.thread_id
         if "threads" in readings:
             state.threads = (await self._client.snapshot()).threads
+            state.has_read_threads = True
             if state.context is None and state.overview is not None:
                 state.context = state.overview.context
             self._changes.note()

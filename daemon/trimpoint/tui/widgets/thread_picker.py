@@ -26,6 +26,7 @@ from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.widgets.picker import Picker, columns
 
 _WIDE = 70
+_LOOK_AGAIN_S = 0.1
 
 
 class ThreadPicker(Picker[Row, Picked]):
@@ -116,7 +117,12 @@ class ThreadPicker(Picker[Row, Picked]):
     def _offer(self) -> None:
         state = self._chat.state
         if not self._shows_sessions:
-            self.offer(thread_options(state.threads, state.folder), "There are no threads yet.")
+            if not state.has_read_threads:
+                self.set_timer(_LOOK_AGAIN_S, self._offer)
+            none = (
+                "There are no threads yet." if state.has_read_threads else "reading the threads …"
+            )
+            self.offer(thread_options(state.threads, state.folder), none)
         elif self._sessions is None:
             self.offer([], "reading the sessions of other agents …")
         else:

@@ -30,11 +30,12 @@ OTHER = "01900000-0000-7000-8000-000000000002"
 SECRET = "xylophone"
 
 
-class Unreachable:
-    """A gateway that is never called."""
+class IdleGateway:
+    """A gateway that has nothing to cancel, and is not called for anything else."""
 
     async def call_extension(self, method: str, params: object, call: object) -> bytes:
-        raise AssertionError(method)
+        assert method == "commands/cancel", method
+        return b'{"cancelled":false}'
 
 
 def section(url: str | tuple[str, ...], host: str = HOST, **settings: object) -> FleetSection:
@@ -113,7 +114,7 @@ async def desk(state_dir: Path, settings: FleetSection) -> AsyncGenerator[Desk]:
             ThreadRegistry.running(store, Policy()) as registry,
             anyio.create_task_group() as tasks,
         ):
-            deps = FleetDeps(registry, store.journal_path, Unreachable(), no_client)  # type: ignore[arg-type]
+            deps = FleetDeps(registry, store.journal_path, IdleGateway(), no_client)  # type: ignore[arg-type]
             fleet = Fleet(settings, str(settings.host), deps, tasks)
             tasks.start_soon(fleet.run)
             yield Desk(registry, store, fleet)

@@ -58,7 +58,9 @@ def test_the_branch_of_a_folder_is_the_one_that_git_names(tmp_path: Path) -> Non
     git(folder, "worktree", "add", "--quiet", "-b", "été", str(tmp_path / "linked"))
     assert branch_of(str(folder / "sub")) == long
     assert branch_of(str(tmp_path / "linked")) == "été"
-    git(folder, "checkout", "--quiet", "--detach")
+    (folder / ".git" / "HEAD").write_bytes(b"ref: refs/heads/no-\xff-utf8\n")
+    assert branch_of(str(folder)) == "no-\ufffd-utf8"
+    git(folder, "checkout", "--quiet", "--detach", long)
     assert branch_of(str(folder)) is None
     assert branch_of(str(tmp_path)) is None
     assert branch_of(str(tmp_path / "is not there")) is None

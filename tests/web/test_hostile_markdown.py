@@ -87,7 +87,13 @@ async def test_hidden_characters_are_seen_wherever_words_stand(stage: Stage) -> 
     await stage.page.locator(".answer").get_by_text(shown).first.wait_for()
     await stage.idle()
     await stage.page.locator(".sidebar").get_by_text(shown).first.wait_for()
-    for place, count in ((".prompt", 1), (".answer", 3), (".activity-title", 1), (".sidebar", 1)):
+    for place, count in (
+        (".prompt", 1),
+        (".answer", 3),
+        (".activity-title", 1),
+        (".sidebar", 1),
+        (".header", 1),
+    ):
         text = "".join(await stage.page.locator(place).all_inner_texts())
         assert text.count(shown) >= count, (place, text)
         assert "\u202e" not in text, place

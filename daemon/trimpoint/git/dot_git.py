@@ -36,7 +36,9 @@ def branch_of(folder: str) -> str | None:
             # Empty for a folder, which cannot be read.
             named = os.fsdecode(_begin_of(dot_git).removeprefix(_GIT_DIR).strip())
             head = _begin_of(os.path.join(place, named or ".git", "HEAD")).strip()
-            return os.fsdecode(head.removeprefix(_BRANCH)) if head.startswith(_BRANCH) else None
+            if not head.startswith(_BRANCH):
+                return None
+            return head.removeprefix(_BRANCH).decode(errors="replace")
     return None
 
 

@@ -4,6 +4,7 @@
  * @import {App} from "../store/app.js"
  * @import {Thread} from "../store/thread.js"
  */
+import { visible } from "../model/hidden.js";
 import { html, useEffect, useRef, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
 import { Meter } from "./meter.js";
@@ -19,7 +20,7 @@ export function Header({ app, thread }) {
     const state = thread.state;
     const context = thread.context.value;
     const overview = app.threads.value?.find((one) => one.id === thread.id);
-    const title = titleOf({ name: state?.name ?? overview?.name ?? null, preview: overview?.preview });
+    const title = visible(titleOf({ name: state?.name ?? overview?.name ?? null, preview: overview?.preview }));
     const compactions = state?.compactionCount ?? 0;
     return html`
         <header class="header">
@@ -27,7 +28,7 @@ export function Header({ app, thread }) {
                 onClick=${() => { app.isListOpen.value = !app.isListOpen.value; }}><${Icon} name="menu" /></button>
             <div class="header-title">
                 <h1 dir="auto" title=${title}>${title}</h1>
-                <p dir="ltr" title=${state?.cwd}>${state?.cwd}${state?.branchName ? ` · ${state.branchName}` : ""}</p>
+                <p dir="ltr" title=${state?.cwd}>${visible([state?.cwd, state?.branchName].filter(Boolean).join(" · "))}</p>
             </div>
             ${compactions > 0 && html`<span class="chip">compacted ×${compactions}</span>`}
             ${state?.archived && html`<span class="chip">archived</span>`}

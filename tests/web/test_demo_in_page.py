@@ -22,7 +22,11 @@ async def test_the_demo_is_played_in_the_page() -> None:
             await page.goto(demo.out.split()[0])
             await page.get_by_label("Context compacted", exact=True).wait_for()
             await page.get_by_role("link", name="Go on there").click()
-            await page.get_by_text("Nothing yet; shall I look at the files?").wait_for()
+            await (
+                page.locator(".main")
+                .get_by_text("Nothing yet; shall I look at the files?")
+                .wait_for()
+            )
             await demo.said("until you press Ctrl-C")
             assert "✓ Pruned text in the model's input: none;" in demo.out
             demo.process.send_signal(signal.SIGINT)

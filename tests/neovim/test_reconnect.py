@@ -1,13 +1,15 @@
 """The daemon ends and comes back: the chat reports it and continues."""
 
 import signal
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import anyio
 import anyio.abc
 import pytest
 from trimpoint.testkit import hang, say
 
-from tests.cli.stage import opened_stage
+from tests.cli.stage import Running, opened_stage
 from tests.neovim.editor import opened_editor
 from tests.neovim.stage import Chat, configure
 
@@ -15,6 +17,16 @@ pytestmark = pytest.mark.codex
 
 SESSION = "require('trimpoint.client.session')"
 NOTHING_WAITS = "#require('trimpoint.ui.chat').last_used().sending == 0"
+
+
+@contextmanager
+def stopped(serve: Running) -> Generator[None]:
+    """Has a daemon say nothing while the block runs."""
+    serve.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        serve.process.send_signal(signal.SIGCONT)
 
 
 async def test_a_chat_continues_when_the_daemon_has_been_restarted() -> None:
@@ -100,13 +112,10 @@ async def test_it_is_said_that_a_daemon_does_not_answer_and_it_is_awaited() -> N
         environment = house.with_program_on_path()
         async with opened_editor(environment, house.worktree) as editor, house.serving() as serve:
             await editor.lua(f"{SESSION}.GREETING_MS = 1000")
-            serve.process.send_signal(signal.SIGSTOP)
-            try:
+            with stopped(serve):
                 await editor.command("Trimpoint chat")
                 await editor.shows("waiting for the daemon")
                 await editor.shows("The connection to the trimpoint daemon was lost")
-            finally:
-                serve.process.send_signal(signal.SIGCONT)
             await editor.until(f"{SESSION}.state() == 'ready'")
             await editor.shows(lambda screen: "waiting for the daemon" not in screen)
             await Chat(house, editor).turns("One?|first answer")
@@ -117,11 +126,8 @@ async def test_what_is_said_while_the_daemon_starts_goes_when_it_has() -> None:
         configure(house)
         environment = house.with_program_on_path()
         async with opened_editor(environment, house.worktree) as editor, house.serving() as serve:
-            serve.process.send_signal(signal.SIGSTOP)
-            try:
+            with stopped(serve):
                 await editor.command("Trimpoint chat")
                 await editor.shows("waiting for the daemon")
-            finally:
-                serve.process.send_signal(signal.SIGCONT)
             await editor.until(f"{SESSION}.state() == 'ready'")
             await editor.shows(lambda screen: "waiting for the daemon" not in screen)

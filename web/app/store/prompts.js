@@ -149,10 +149,10 @@ export class Prompts {
      */
     note(threadId, method, params) {
         const steered = this._drafts.get(threadId)?.value.steered ?? [];
-        const unread = method === "item/completed" ? steered.filter((one) => one.id !== params.item.clientId) : steered;
-        const isOver = method === "turn/completed" && unread.length > 0;
-        if (isOver || unread.length < steered.length) {
-            this.change(threadId, (draft) => (isOver ? unread : []).reduceRight(putBack, { ...draft, steered: isOver ? [] : unread }));
+        if (method === "turn/completed" && steered.length) {
+            this.change(threadId, (draft) => steered.reduceRight(putBack, { ...draft, steered: [] }));
+        } else if (method === "item/completed" && steered.length) {
+            this.change(threadId, (draft) => ({ ...draft, steered: steered.filter((one) => one.id !== params.item.clientId) }));
         }
     }
 

@@ -6,11 +6,16 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.core.context.active_context import context_items, message_count
 from trimpoint.core.decide.discarding import removed
 from trimpoint.core.decide.stretches import Stretch, ends_of, whole
-from trimpoint.core.decide.trimming import compaction_under_way, summary_tokens, unless_blank
+from trimpoint.core.decide.trimming import (
+    CAME_TO_NOTHING,
+    compaction_under_way,
+    restarted_with,
+    summary_tokens,
+    unless_blank,
+)
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp
-from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.core.model.usage import model_in
 
@@ -73,8 +78,7 @@ def complete_stretch(
     found = whole(state, *_turns(operation), "summarized")
     summary = unless_blank(command.summary)
     if isinstance(found, Rejected) or summary is None:
-        said = "The compaction came to nothing, so nothing was changed."
-        return Rejected(Reason.COMPACTION_FAILED, said)
+        return Rejected(Reason.COMPACTION_FAILED, CAME_TO_NOTHING)
     _, discarded, *opened = removed(state, found.segments, (), stamp, COMPACT).events
     gone = {segment.turn_id for segment in found.segments}
     turns = [turn for turn in state.turns[found.first - 1 : found.last] if turn.id in gone]
@@ -89,10 +93,7 @@ def complete_stretch(
         found.tokens,
         summary_tokens(summary),
     )
-    advanced = ev.OperationAdvanced(
-        operation.id, Phase.STOPPING, "Restarting the session with the summary."
-    )
-    return Accepted((discarded, summarized, *opened, advanced), operation.id)
+    return restarted_with((discarded, summarized, *opened), operation)
 
 
 def _turns(operation: Operation) -> tuple[int, int]:

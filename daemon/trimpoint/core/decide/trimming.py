@@ -53,6 +53,7 @@ _ALL_THE_SAME = (
 )
 _ALL_PINNED = "Nothing to trim: what would be pruned is pinned, and stays."
 _PINNED = "Not enough to compact: what would be summarized is pinned, and stays."
+CAME_TO_NOTHING = "The compaction came to nothing, so nothing was changed."
 UNPINNED = (CommandHint("/unpin", "lets go of the newest pin"), CommandHint("/pins", "lists them"))
 _SHOWN = CommandHint("/context", "shows what the context holds")
 _UNDONE = CommandHint("/undo", "takes the last trim back")
@@ -207,9 +208,7 @@ def complete_compaction(
     summary, plan = unless_blank(command.summary), plan_trim(state, operation.compaction_keep)
     if plan is None or (summary is None and command.provider_thread_id is None):
         # To continue would be a clear that no person asked for (docs/spec/traps.md).
-        return Rejected(
-            Reason.COMPACTION_FAILED, "The compaction came to nothing, so nothing was changed."
-        )
+        return Rejected(Reason.COMPACTION_FAILED, CAME_TO_NOTHING)
     trigger = AUTO if operation.compaction_trigger == AUTO else "compact"
     events = open_trimmed_generation(
         state, plan, stamp, "compact", trigger, summary, command.compact_duration_ms
@@ -220,9 +219,13 @@ def complete_compaction(
     )
     if command.provider_thread_id is not None:
         events = _carried_by_provider(events, command)
-    advanced = ev.OperationAdvanced(
-        operation.id, Phase.STOPPING, "Restarting the session with the summary."
-    )
+    return restarted_with(events, operation)
+
+
+def restarted_with(events: tuple[ev.AnyEvent, ...], operation: Operation) -> Accepted:
+    """Returns the completion of a compaction whose summary is among the events."""
+    said = "Restarting the session with the summary."
+    advanced = ev.OperationAdvanced(operation.id, Phase.STOPPING, said)
     return Accepted((*events, advanced), operation.id)
 
 

@@ -117,11 +117,10 @@ class ThreadPicker(Picker[Row, Picked]):
     def _offer(self) -> None:
         state = self._chat.state
         if not self._shows_sessions:
+            none = "There are no threads yet."
             if not state.has_read_threads:
+                none = "reading the threads …"
                 self.set_timer(_LOOK_AGAIN_S, self._offer)
-            none = (
-                "There are no threads yet." if state.has_read_threads else "reading the threads …"
-            )
             self.offer(thread_options(state.threads, state.folder), none)
         elif self._sessions is None:
             self.offer([], "reading the sessions of other agents …")

@@ -208,7 +208,10 @@ def policy_of(config: Config, profile: LaunchProfile) -> Policy:
             },
         ),
         provider_compacts_at=compact_limit(profile.overrides),
-        discard=DiscardPolicy(config.discard.floor_tokens, config.discard.target_tokens),
+        pays_off_within=context.pays_off_within,
+        discard=DiscardPolicy(
+            config.discard.floor_tokens, config.discard.target_tokens, context.keep_turns
+        ),
         cache=CachePolicy(context.cached_price, context.cache_write_price, context.cache_minutes),
         model_caches={
             name: CachePolicy(

@@ -97,6 +97,8 @@ class ContextSection(_Section, frozen=True):
     cache_write_price: Above0 = 1.0
     cache_minutes: Above0 = 10
     mask_at: Share = 0.50
+    keep_turns: Annotated[int, msgspec.Meta(ge=0)] = 3
+    pays_off_within: Positive = 20
 
     def __post_init__(self) -> None:
         if self.warning_at > self.critical_at:

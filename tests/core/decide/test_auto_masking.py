@@ -39,6 +39,17 @@ def test_with_a_warm_cache_it_masks_when_it_pays_off_soon_or_is_urgent(
     assert due_after(measured(worked(), used), 1) is is_due
 
 
+def test_how_soon_it_must_pay_off_can_be_configured() -> None:
+    patient = msgspec.structs.replace(MASK, pays_off_within=1_000)
+    assert due_after(measured(worked(policy=patient), 75_000), 1)
+
+
+def test_how_many_of_the_newest_turns_keep_their_output_can_be_configured() -> None:
+    few = msgspec.structs.replace(MASK, discard=msgspec.structs.replace(MASK.discard, keep_turns=1))
+    [masked] = trims(measured(worked(policy=few), 95_000))
+    assert masked.masked_entry_ids == ("w0", "w1", "w2", "w3", "w4", "w5", "w6")
+
+
 def test_what_frees_too_little_is_not_masked() -> None:
     policy = msgspec.structs.replace(MASK, min_freed=0.1)
     assert not due_after(measured(worked(policy=policy), 95_000), 60)

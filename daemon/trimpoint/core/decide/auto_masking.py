@@ -17,14 +17,13 @@ from trimpoint.core.context.context_size import level_of, reported_size, window_
 from trimpoint.core.context.cost import cache_of, trim_cost
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.discarding import discard_refusal
-from trimpoint.core.decide.masking import Mask, proposed_masks
-from trimpoint.core.model.decision import Policy
+from trimpoint.core.decide.masking import Mask, newest_from, proposed_masks
+from trimpoint.core.model.decision import CachePolicy, Policy
 from trimpoint.core.model.state import ThreadState
-from trimpoint.core.model.usage import model_in
+from trimpoint.core.model.usage import ModelCall, model_in
 
 AUTO_MASK = "autoMask"
 """The trigger of an automatic mask."""
-PAYS_OFF_WITHIN_CALLS = 20
 _LEAST_BYTES_OF_A_TOKEN = 2
 
 
@@ -41,6 +40,21 @@ class Wait(StrEnum):
     NOT_KNOWN = "notKnown"
     LITTLE = "little"
     WARM = "warm"
+
+
+class Fill(NamedTuple):
+    """How full a context is while something is decided about it: its tokens, those of the window,
+    the last model call that was given it, and what its cache costs.
+    """
+
+    used: int
+    window: int
+    last_call: ModelCall | None
+    cache: CachePolicy
+
+    def is_small(self, policy: Policy) -> bool:
+        """Returns whether it is below `mask_at`."""
+        return self.used < policy.mask_at * self.window
 
 
 class Masking(NamedTuple):
@@ -62,37 +76,45 @@ def masking_wait(state: ThreadState, policy: Policy, now_ms: int) -> Wait | None
     """
     if policy.auto not in ("mask", "compact"):
         return Wait.NOT_CHOSEN
-    window, size = measured_size(state, policy)
-    if size is None or window is None:
+    fill = _fill(state, policy)
+    if fill is None:
         return Wait.NOT_MEASURED
-    if size < policy.mask_at * window:
+    if fill.is_small(policy):
         return Wait.SMALL
-    if _is_left_alone(state, size, window):
+    if _is_left_alone(state, fill):
         return Wait.LEFT_ALONE
     if discard_refusal(state) is not None:
         return Wait.NOT_KNOWN
-    most = _most_tokens_of_output(state, policy)
-    if most < policy.min_freed * window:
-        return Wait.LITTLE
-    cost = _cost(state, policy, size, min(most, size), now_ms)
-    return None if _is_the_moment(size, window, cost, policy) else Wait.WARM
+    most = min(_most_tokens_of_output(state, policy), fill.used)
+    return wait_and_cost(fill, most, policy, now_ms)[0]
 
 
 def masking(state: ThreadState, policy: Policy, now_ms: int) -> Masking:
     """Returns what is to be masked as soon as the thread is idle, or why that waits. It reads the
     whole context, unless that can be seen to be in vain.
     """
-    wait = masking_wait(state, policy, now_ms)
-    window, size = measured_size(state, policy)
-    if wait not in (None, Wait.WARM) or window is None or size is None:
+    wait, fill = masking_wait(state, policy, now_ms), _fill(state, policy)
+    if wait not in (None, Wait.WARM) or fill is None:
         return Masking(wait)
     masks = tuple(proposed_masks(state, context_segments(state), 0, policy.discard))
     freed = sum(mask.freed_tokens for mask in masks)
-    if freed < policy.min_freed * window:
-        return Masking(Wait.LITTLE)
-    cost = _cost(state, policy, size, freed, now_ms)
-    is_time = _is_the_moment(size, window, cost, policy)
-    return Masking(None if is_time else Wait.WARM, masks, freed, cost)
+    wait, cost = wait_and_cost(fill, freed, policy, now_ms)
+    return Masking(wait) if wait is Wait.LITTLE else Masking(wait, masks, freed, cost)
+
+
+def wait_and_cost(
+    fill: Fill, freed_tokens: int, policy: Policy, now_ms: int
+) -> tuple[Wait | None, TrimCost | None]:
+    """Returns why masks that free so much wait, if they do, and what they cost. What is masked in a
+    thread and in a replay of logs is decided here alone.
+    """
+    if fill.is_small(policy):
+        return Wait.SMALL, None
+    if freed_tokens < policy.min_freed * fill.window:
+        return Wait.LITTLE, None
+    left = fill.used - freed_tokens
+    cost = trim_cost(fill.used, left, fill.last_call, fill.cache, now_ms)
+    return (None if _is_the_moment(fill, cost, policy) else Wait.WARM), cost
 
 
 def measured_size(state: ThreadState, policy: Policy) -> tuple[int | None, int | None]:
@@ -102,30 +124,32 @@ def measured_size(state: ThreadState, policy: Policy) -> tuple[int | None, int |
     return window, None if size is None or size.is_estimate else size.used
 
 
-def _is_left_alone(state: ThreadState, used: int, window: int) -> bool:
+def _fill(state: ThreadState, policy: Policy) -> Fill | None:
+    window, size = measured_size(state, policy)
+    if size is None or window is None:
+        return None
+    return Fill(size, window, state.usage.last_call, cache_of(state.settings, policy))
+
+
+def _is_left_alone(state: ThreadState, fill: Fill) -> bool:
     """Returns whether a person has undone an automatic mask, and the context has grown little."""
     undone = [one.discard for one in state.undone if one.discard is not None]
-    return any(one.trigger == AUTO_MASK and used < one.used_tokens + window // 10 for one in undone)
+    tenth = fill.window // 10
+    return any(one.trigger == AUTO_MASK and fill.used < one.used_tokens + tenth for one in undone)
 
 
 def _most_tokens_of_output(state: ThreadState, policy: Policy) -> int:
     """Returns more than the output that could be masked takes, without decoding it."""
-    end = max(0, len(state.turns) - policy.discard.keep_turns)
+    end = newest_from(len(state.turns), policy.discard)
     turns = state.turns[state.active_from_turn : end]
     total: int = sum(map(attrgetter("output_bytes"), turns))
     return total // _LEAST_BYTES_OF_A_TOKEN
 
 
-def _cost(
-    state: ThreadState, policy: Policy, size: int, freed: int, now_ms: int
-) -> TrimCost | None:
-    cache = cache_of(state.settings, policy)
-    return trim_cost(size, size - freed, state.usage.last_call, cache, now_ms)
-
-
-def _is_the_moment(size: int, window: int, cost: TrimCost | None, policy: Policy) -> bool:
+def _is_the_moment(fill: Fill, cost: TrimCost | None, policy: Policy) -> bool:
     if cost is None or not cost.cache_is_warm:
         return True
-    level = level_of(size, window, policy)
-    soon = (cost.paid_off_after_calls or PAYS_OFF_WITHIN_CALLS + 1) <= PAYS_OFF_WITHIN_CALLS
+    level = level_of(fill.used, fill.window, policy)
+    calls = cost.paid_off_after_calls
+    soon = calls is not None and calls <= policy.pays_off_within
     return level == "critical" or (level == "warning" and soon)

@@ -3,7 +3,8 @@ masks before it discards (docs/spec/context.md).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -29,6 +30,15 @@ class Mask(NamedTuple):
     freed_tokens: int
 
 
+class _Frees(Protocol):
+    @property
+    def freed_tokens(self) -> int: ...
+
+
+Freeing = TypeVar("Freeing", bound=_Frees)
+"""A mask, of a thread or of a log."""
+
+
 def mask_of(state: ThreadState, segment: ContextSegment, *, can_read: bool) -> Mask | None:
     """Returns the mask of a segment, or None if it has no output and no image that a placeholder
     would make smaller.
@@ -50,23 +60,37 @@ def proposed_masks(
     """Yields masks of tool calls, the oldest first, until the context is down to `target_tokens`;
     none are of the newest turns, and none would leave less than the floor.
     """
-    newest = {turn.id for turn in state.turns[max(0, len(state.turns) - policy.keep_turns) :]}
-    left = sum(segment.tokens for segment in segments)
+    newest = {turn.id for turn in state.turns[newest_from(len(state.turns), policy) :]}
     can_read = has_agent_tools(state.settings)
-    for segment in segments:
-        if left <= target_tokens:
-            return
-        if (
-            segment.role == "tool"
-            and segment.protected is None
-            and not segment.is_masked
-            and segment.turn_id not in newest
-            and (mask := mask_of(state, segment, can_read=can_read)) is not None
-            and mask.freed_tokens >= WORTH_A_MASK
-            and left - mask.freed_tokens >= policy.floor_tokens
-        ):
+    masks = (
+        mask
+        for segment in segments
+        if segment.role == "tool"
+        and segment.protected is None
+        and not segment.is_masked
+        and segment.turn_id not in newest
+        and (mask := mask_of(state, segment, can_read=can_read)) is not None
+    )
+    return worthwhile(masks, sum(map(attrgetter("tokens"), segments)), target_tokens, policy)
+
+
+def newest_from(turns: int, policy: DiscardPolicy) -> int:
+    """Returns how many turns of so many are not among the newest, whose output stays."""
+    return max(0, turns - policy.keep_turns)
+
+
+def worthwhile(
+    masks: Iterable[Freeing], left: int, target_tokens: int, policy: DiscardPolicy
+) -> Iterator[Freeing]:
+    """Yields those masks that are made, until the context, of which `left` tokens are left, is down
+    to `target_tokens`: each frees something, and none would leave less than the floor.
+    """
+    for mask in masks if left > target_tokens else ():
+        if mask.freed_tokens >= WORTH_A_MASK and left - mask.freed_tokens >= policy.floor_tokens:
             left -= mask.freed_tokens
             yield mask
+            if left <= target_tokens:
+                return
 
 
 def with_masks(

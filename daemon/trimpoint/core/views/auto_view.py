@@ -13,7 +13,6 @@ from trimpoint.core.context.context_size import percent_text, share_text, used_p
 from trimpoint.core.context.cost import cache_of, expires_at_ms
 from trimpoint.core.decide.auto_compaction import has_stopped, stop_reason
 from trimpoint.core.decide.auto_masking import (
-    PAYS_OFF_WITHIN_CALLS,
     Masking,
     Wait,
     measured_size,
@@ -97,5 +96,5 @@ def _when_cold(state: ThreadState, policy: Policy, now_ms: int) -> str:
     minutes = max(1, round((expires - now_ms) / 60_000))
     return (
         f"when the provider's cache is cold, in {counted(minutes, 'minute')} without a call; or "
-        f"from {policy.warning_at:.0%} on, if it pays off within {PAYS_OFF_WITHIN_CALLS} calls"
+        f"from {policy.warning_at:.0%} on, if it pays off within {policy.pays_off_within} calls"
     )

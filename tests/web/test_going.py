@@ -69,7 +69,7 @@ async def test_code_has_the_colours_of_its_language(stage: Stage) -> None:
     await stage.thread()
     stage.will_answer(say("So:\n\n```python\ndef f():\n    return 1\n```"))
     await stage.send("one?")
-    await stage.page.locator(".code .hljs-keyword", has_text="return").wait_for()
+    await stage.page.locator(".code .token-keyword", has_text="return").wait_for()
     bar = stage.page.locator(".code-bar")
     assert await bar.inner_text() == "python"
     assert await bar.get_by_label("Copy code").is_visible()
@@ -96,7 +96,7 @@ async def test_a_diff_has_the_colours_of_its_language_and_two_sides_where_there_
     await stage.page.locator(".main").get_by_text("Done.", exact=True).wait_for()
     await stage.page.locator(".activity-line", has_text="app.py").click()
     diff = stage.page.locator(".diff")
-    await diff.locator(".is-added .hljs-keyword", has_text="return").wait_for()
+    await diff.locator(".is-added .token-keyword", has_text="return").wait_for()
     toggle = diff.get_by_role("button", name="Side by side")
     for pressed, tops in (("false", 3), ("true", 2)):
         await expected(toggle).to_have_attribute("aria-pressed", pressed)

@@ -43,7 +43,7 @@ async def test_a_conversation_is_saved_as_a_picture_of_what_the_page_shows(
     for number in range(2):
         stage.will_answer(run(f"echo said-{number}"), say("```python\ndef f():\n    return 1\n```"))
         await stage.send("one?")
-        await stage.page.locator(".code .hljs-keyword").nth(2 * number + 1).wait_for()
+        await stage.page.locator(".code .token-keyword").nth(2 * number + 1).wait_for()
         await stage.idle()
         await stage.page.get_by_role("button", name="More").click()
         async with stage.page.expect_download() as downloading:

@@ -1,13 +1,12 @@
 /**
- * Code with colours, and a button that copies it. Colours come from lowlight's tree; no HTML is ever parsed.
+ * Code with colours, and a button that copies it. Colours come from Prism's tokens; no HTML is ever parsed.
  */
 import { visible } from "../model/hidden.js";
 import { html, signal, useEffect, useMemo, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
 
-const LONGEST_COLOURED = 50_000;
 const COPIED_FOR_MS = 1500;
-/** @typedef {import("../colours.js").Colours} Colours */
+/** @typedef {typeof import("../colours.js").tokensOf} Colours */
 
 /** Null until they are there: what is read need not wait for its colours. */
 const colours = signal(/** @type {Colours | null} */ (null));
@@ -18,7 +17,7 @@ function loadColours() {
     // It is bundled apart, and stands beside the bundle that this becomes a part of.
     asked ??= import(new URL("colours.js", import.meta.url).href).then(
         (loaded) => {
-            colours.value = loaded.lowlight;
+            colours.value = loaded.tokensOf;
         },
         () => {
             asked = null; // the connection was lost: the next code asks again
@@ -62,27 +61,30 @@ export function CopyButton({ text, what }) {
  * @returns {any[]}
  */
 export function useLines(text, language) {
-    const palette = colours.value;
+    const tokensOf = colours.value;
     useEffect(loadColours, []);
     return useMemo(() => {
-        const isKnown = palette && text.length <= LONGEST_COLOURED && palette.registered(language);
-        return isKnown ? linesOf(palette.highlight(language, text).children) : text.split("\n");
-    }, [palette, text, language]);
+        const tokens = tokensOf?.(text, language);
+        return tokens ? linesOf(tokens) : text.split("\n");
+    }, [tokensOf, text, language]);
 }
 
 /**
- * @param {any[]} children
+ * @param {any} content of a token: words, a token, or several of both
  * @returns {any[][]}
  */
-function linesOf(children) {
+export function linesOf(content) {
+    if (typeof content === "string") {
+        return content.split("\n").map((line) => [line]);
+    }
     /** @type {any[][]} */
     const lines = [[]];
-    for (const node of children) {
-        const parts = node.type === "text"
-            ? node.value.split("\n")
-            : linesOf(node.children).map((part) => html`<span class=${node.properties.className.join(" ")}>${part}</span>`);
-        lines.at(-1)?.push(parts[0]);
-        lines.push(...parts.slice(1).map((/** @type {any} */ part) => [part]));
+    for (const token of [content].flat()) {
+        const parts = typeof token === "string"
+            ? linesOf(token)
+            : linesOf(token.content).map((part) => [html`<span class=${[token.type, token.alias].flat().map((name) => name && `token-${name}`).join(" ")}>${part}</span>`]);
+        lines.at(-1)?.push(...parts[0]);
+        lines.push(...parts.slice(1));
     }
     return lines;
 }

@@ -9,6 +9,7 @@ from benchmarks.budgets import (
     chat,
     checkpoints,
     clear,
+    first_paint,
     fleet,
     front,
     growth,
@@ -86,6 +87,11 @@ ROWS = (
         "capture", "Checkpoint of 50,000 files with 10 changed, against git status", checkpoints.run
     ),
     Row("acp", "Start and memory of an editor's agent, with a daemon that runs", acp.run),
+    Row(
+        "first-paint",
+        "The first screen of the terminal UI, against that of Codex's",
+        first_paint.run,
+    ),
     Row("chat", "The terminal UI on 100,000 turns: first paint, a key, memory", chat.run),
     Row("start", "Start and memory with many idle threads, against none", start.run),
     Row(

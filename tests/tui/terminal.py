@@ -81,6 +81,11 @@ class Terminal:
         """Press keys at once."""
         os.write(self._fd, keys)
 
+    def resize(self, rows: int, columns: int) -> None:
+        """Changes the size of its window."""
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self._screen.resize(rows, columns)
+
     async def reads(self) -> None:
         """Takes what the program writes next."""
         await self._read()

@@ -14,6 +14,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from types import TracebackType
 
+from trimpoint import first_frame
 from trimpoint.cli.characters import write_plainly
 from trimpoint.cli.exits import DISK_FULL, CliError, Exit, sole_error
 from trimpoint.cli.parsing.arguments import parse
@@ -157,6 +158,7 @@ def _disk_full(error: OSError) -> CliError:
 
 
 def _report(error: CliError, *, as_json: bool) -> int:
+    first_frame.end()
     try:
         if as_json:
             from trimpoint.cli.json_output import print_json

@@ -10,7 +10,7 @@ import anyio
 import msgspec
 from trimpoint_protocol.methods import USE_PROFILE, ProfileParams
 
-from trimpoint import event_loop
+from trimpoint import event_loop, first_frame
 from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError, connect
 from trimpoint.cli.connection.refusals import held_elsewhere, refused
 from trimpoint.cli.connection.settings import (
@@ -25,6 +25,7 @@ from trimpoint.cli.terminal import print_plain_line, stderr_console
 Command = Callable[[Client], Awaitable[int]]
 
 _GREETING_DEADLINE_S = 15.0
+_STARTING = "Starting the daemon …"
 
 
 def with_daemon(
@@ -101,7 +102,8 @@ async def _place(arguments: argparse.Namespace, starts: bool) -> Path:
     from trimpoint.cli.connection.background import launch_of, socket_of_daemon
 
     launch = launch_of(settings, arguments)
-    with stderr_console().status("[dim]Starting the daemon …"):  # on a terminal only
+    first_frame.say(_STARTING)
+    with stderr_console().status(f"[dim]{_STARTING}"):  # on a terminal only
         return await socket_of_daemon(launch)
 
 

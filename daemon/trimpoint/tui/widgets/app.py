@@ -26,6 +26,7 @@ from trimpoint.tui.widgets.alerts import Alerts
 from trimpoint.tui.widgets.bars import SPIN_S, ActivityBar, StatusBar
 from trimpoint.tui.widgets.bindings import BINDINGS, EVERYWHERE
 from trimpoint.tui.widgets.composer import CommandMenu, Composer
+from trimpoint.tui.widgets.driver import ChatDriver
 from trimpoint.tui.widgets.editor import edited
 from trimpoint.tui.widgets.help_screen import ReadScreen
 from trimpoint.tui.widgets.other_screens import OtherScreens
@@ -97,6 +98,10 @@ class ChatApp(OtherScreens):
         self.run_worker(self._chat.run())
         self.run_worker(self._follow())
         self.show_state()
+
+    def on_ready(self) -> None:
+        if isinstance(self._driver, ChatDriver):
+            self._driver.take_keys()
 
     async def _follow(self) -> None:
         """Redraws after changes, at a limited rate."""

@@ -14,6 +14,7 @@ from trimpoint.tui.model.prompt import text_of
 from trimpoint.tui.model.state import Tone
 from trimpoint.tui.model.thread_options import Picked, PickedFor
 from trimpoint.tui.session.chat import Chat
+from trimpoint.tui.widgets.driver import ChatDriver
 from trimpoint.tui.widgets.help_screen import ReadScreen, table_of_keys
 from trimpoint.tui.widgets.inspection_screen import InspectionScreen
 from trimpoint.tui.widgets.prompt_picker import Again, AgainPicker
@@ -31,7 +32,7 @@ class OtherScreens(App[None]):
     """The base of the application: the chat, its transcript, and the screens beside it."""
 
     def __init__(self, chat: Chat) -> None:
-        super().__init__(ansi_color=True)
+        super().__init__(driver_class=ChatDriver, ansi_color=True)
         self._chat = chat
         self._state = chat.state
         self._transcript = TranscriptView(chat.state)

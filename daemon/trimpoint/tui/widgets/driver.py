@@ -1,0 +1,101 @@
+"""Takes the terminal over from the first screen, which was there before Textual was imported."""
+
+import asyncio
+from collections.abc import Sequence
+from threading import Event
+
+from textual import events
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+from textual.message_pump import MessagePump
+
+from trimpoint import first_frame
+
+_ALTERNATE_SCREEN = "\x1b[?1049h"
+_LOOK_AGAIN_S = 0.05
+_KEY_WITHIN_S = 1.0
+
+
+class ChatDriver(LinuxDriver):
+    """Textual's driver. It begins to read the terminal once the chat can take keys, with those that
+    were typed before.
+
+    Always true: a key is done before the next one begins. Textual alone runs what a key is bound to
+    some time after it has inserted the letters that follow, if they come at once (measured: 8.2).
+    """
+
+    _can_type: Event | None = None
+    _first: first_frame.FirstFrame | None = None
+    """The first screen, while it is there."""
+    _is_starting = False
+    _key_is_done: Event | None = None
+
+    def start_application_mode(self) -> None:
+        """Takes over the terminal: as the first screen has set it, or as the shell has."""
+        if self._can_type is None:
+            self._can_type, self._first = Event(), first_frame.shown()
+        first = self._first
+        if first is not None:
+            first.begin_chat()
+        self._is_starting = True
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        self._is_starting = False
+        if first is not None:
+            self.attrs_before = first.attributes
+
+    def write(self, data: str) -> None:
+        """Writes to the terminal."""
+        if self._first is not None:
+            if data == _ALTERNATE_SCREEN:
+                return  # it is shown, and some terminals would clear it
+            if not self._is_starting:
+                self._first.yield_screen()
+        super().write(data)
+
+    def take_keys(self) -> None:
+        """Begins to pass keys on: the prompt has the focus."""
+        if self._can_type is not None:
+            self._can_type.set()
+
+    def run_input_thread(self) -> None:
+        """Passes on what was typed before, then reads the terminal."""
+        if self._first is not None and self._can_type is not None:
+            while not self._can_type.wait(_LOOK_AGAIN_S) and not self.exit_event.is_set():
+                pass
+            self._first.yield_screen()
+            typed, self._first = self._first.take_typed(), None
+            self._pass_on_text(typed.decode(errors="replace"))
+        super().run_input_thread()
+
+    def _pass_on_text(self, text: str) -> None:
+        parser = XTermParser()
+        for part in (text, "") if text else ():  # nothing ends the text, and an Escape at its end
+            for message in parser.feed(part):
+                self.process_message(message)
+
+    def process_message(self, message: Message) -> None:
+        """Passes on what was read, keys one by one."""
+        if not isinstance(message, events.Key | events.Paste):
+            super().process_message(message)
+            return
+        if self._key_is_done is not None:
+            self._key_is_done.wait(_KEY_WITHIN_S)
+        super().process_message(message)
+        self._key_is_done = Event()
+        asyncio.run_coroutine_threadsafe(self._follow(self._key_is_done), self._loop)
+
+    async def _follow(self, is_done: Event) -> None:
+        """Sends a call on the way that a key takes: to the application, to what has the focus, and
+        from there up again.
+        """
+
+        def from_focused() -> None:
+            _pass_on(list((self._app.focused or self._app.screen).ancestors_with_self), is_done)
+
+        self._app.call_later(from_focused)
+
+
+def _pass_on(way: Sequence[MessagePump], is_done: Event) -> None:
+    if not way or not way[0].call_later(_pass_on, way[1:], is_done):
+        is_done.set()

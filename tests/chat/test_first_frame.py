@@ -1,0 +1,163 @@
+"""The first screen of the chat, which is there before the chat: what is typed into it arrives."""
+
+import fcntl
+import functools
+import itertools
+import os
+import pty
+import select
+import struct
+import subprocess
+import termios
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio.to_thread
+import pytest
+from trimpoint.first_frame import Line
+from trimpoint.testkit import say
+
+from tests.cli.stage import CliHarness
+from tests.tui.terminal import Terminal, program_in_terminal
+
+READY = "Ask, / for commands"
+SIZE = (24, 60)
+PASTE = "\x1b[200~two\r\nlines\x1b[201~"
+
+
+@pytest.mark.parametrize(
+    ("typed", "text", "sent"),
+    [
+        ("hello", "hello", []),
+        ("héllo 中\x7f!", "héllo !", []),
+        ("one\rtwo", "two", ["one"]),
+        ("\r \r", "", []),
+        (f"a{PASTE}b", "atwo\r\nlinesb", []),
+        ("a\x1b[D\x1b[1;5C\x1bOP\x1bx\x1b\x1b[Ab", "ab", []),
+        ("gone\x03kept", "kept", []),
+        ("gone\x15kept\x04", "kept", []),
+    ],
+)
+def test_the_picture_of_what_was_typed_is_the_same_however_it_arrives(
+    typed: str, text: str, sent: list[str]
+) -> None:
+    data = typed.encode()
+    for cut in itertools.pairwise(range(len(data) + 1)):
+        line = Line()
+        leaves = [line.feed(data[: cut[1]]), line.feed(data[cut[1] :])]
+        assert (line.text, line.sent, line.is_whole, any(leaves)) == (text, sent, True, False)
+
+
+@pytest.mark.parametrize("key", ["\x03", "\x04", "x\x7f\x04", "x\x03\x03"])
+def test_ctrl_c_and_ctrl_d_in_an_empty_line_leave(key: str) -> None:
+    assert Line().feed(key.encode())
+
+
+@pytest.mark.parametrize("begun", [b"\x1b", b"\x1b[1;", b"\x1b[200~a", "é".encode()[:1]])
+def test_what_has_begun_is_known_to_be_unfinished(begun: bytes) -> None:
+    line = Line()
+    assert not line.feed(b"a" + begun)
+    assert not line.is_whole
+    assert line.is_in_paste is (begun == b"\x1b[200~a")
+
+
+@asynccontextmanager
+async def at_once(stage: CliHarness) -> AsyncIterator[Terminal]:
+    """Runs the chat, and yields its terminal with the first screen."""
+    command, folder = stage.command("chat"), str(stage.worktree)
+    async with program_in_terminal(command, stage.environment, folder, SIZE) as terminal:
+        await terminal.shows(READY)
+        yield terminal
+
+
+def ended(stage: CliHarness, typed: bytes, *words: str, **environment: str) -> tuple[int, str]:
+    """Runs the program in a terminal until it ends, and types once the first screen is there.
+    Returns its exit code and all that it wrote. The terminal is as it was.
+    """
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
+    before, said = termios.tcgetattr(theirs), b""
+    process = subprocess.Popen(
+        stage.command(*words), stdin=theirs, stdout=theirs, stderr=theirs, cwd=stage.worktree,
+        env=stage.environment | {"TERM": "xterm-256color"} | environment, start_new_session=True,
+    )  # fmt: skip
+    try:
+        while process.poll() is None:
+            while select.select([ours], [], [], 0.02)[0]:
+                said += os.read(ours, 65_536)
+            if typed and READY.encode() in said:
+                os.write(ours, typed)
+                typed = b""
+        while select.select([ours], [], [], 0.02)[0]:
+            said += os.read(ours, 65_536)
+        assert termios.tcgetattr(theirs) == before
+        return process.returncode, said.decode()
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(theirs)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("typed", [b"\x03", b"\x04", b"abc\x03\x03"])
+async def test_one_can_leave_before_the_chat_is_there(stage: CliHarness, typed: bytes) -> None:
+    code, said = await anyio.to_thread.run_sync(ended, stage, typed, "chat")
+    assert code == 0
+    assert said.count("\x1b[?1049h") == said.count("\x1b[?1049l") == 1
+
+
+@pytest.mark.processes
+async def test_a_refusal_stands_on_the_person_s_own_screen(stage: CliHarness) -> None:
+    async with stage.serving():
+        code, said = await anyio.to_thread.run_sync(
+            ended, stage, b"x", "chat", "--thread", "0a0a0a0a"
+        )
+    assert code == 2
+    left, _, after = said.rpartition("\x1b[?1049l")
+    assert READY in left
+    assert "0a0a0a0a" in after
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("words", "environment"),
+    [(["chat", "--help"], {}), (["version"], {}), (["chat", "--new", "--last"], {"TERM": "dumb"})],
+)
+async def test_what_prints_and_a_terminal_without_a_cursor_get_no_screen(
+    stage: CliHarness, words: list[str], environment: dict[str, str]
+) -> None:
+    function = functools.partial(ended, stage, b"", *words, **environment)
+    assert "\x1b[?1049h" not in (await anyio.to_thread.run_sync(function))[1]
+
+
+@pytest.mark.codex
+async def test_the_first_screen_follows_the_size_and_becomes_the_chat_s(stage: CliHarness) -> None:
+    async with stage.serving(), at_once(stage) as terminal:
+        terminal.resize(12, 40)
+        terminal.presses("中".encode() * 30)
+        await terminal.shows("[new thread]")
+        await terminal.shows("中中")
+        rows = terminal.text.splitlines()
+        assert [len(row) for row in rows if row.startswith("╭")] == [40]
+        stage.script.then(say("An answer."))
+        # Textual would insert the letters before it runs what Backspace is bound to.
+        terminal.presses(b"\x15prompt-xy\x7f\x7f1.\r")
+        await terminal.shows("An answer.")
+    assert stage.model.turn_requests()[-1].mentions("prompt-1.")
+
+
+@pytest.mark.codex
+async def test_what_is_typed_before_the_chat_is_there_is_sent_once_and_in_order(
+    stage: CliHarness,
+) -> None:
+    stage.script.then(say("An answer."), say("Another."))
+    async with stage.serving(), at_once(stage) as terminal:
+        terminal.presses(b"prompt-1x\x7f.\rdraft \x1b[D\x1b[Dy")
+        await terminal.shows("An answer.")
+        await terminal.shows("drafyt")
+        terminal.presses(b"\x1b[F\x15prompt-2.\r")
+        await terminal.shows("Another.")
+    requests = stage.model.turn_requests()
+    assert [request.mentions("prompt-1.") for request in requests] == [True, True]
+    assert len(requests) == 2

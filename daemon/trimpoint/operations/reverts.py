@@ -55,6 +55,8 @@ class RevertSteps:
         self._threads = threads
         self._worktrees = worktrees
         self._prepared: dict[str, Prepared] = {}
+        # Those that nothing was prepared for yet, by an earlier daemon neither.
+        self._begun: set[str] = set()
 
     async def step(self, writer: ThreadWriter, operation: Operation, reverting: Reverting) -> None:
         """Runs one phase. If the phase raises, what was prepared is undone and the exception is
@@ -71,13 +73,16 @@ class RevertSteps:
             raise
 
     async def _step(self, writer: ThreadWriter, operation: Operation, reverting: Reverting) -> None:
+        if operation.phase in (Phase.REQUESTED, Phase.CHECKPOINTING):
+            self._begun.add(operation.id)
         match operation.phase:
             case Phase.REQUESTED if reverting.commit:
                 journal_phase_deferred(
                     writer, operation, Phase.CHECKPOINTING, "Saving the files as they are now."
                 )
             case Phase.REQUESTED:
-                journal_phase_deferred(writer, operation, Phase.STARTING, "Preparing the session.")
+                # Durable before a fork is made, which the next daemon then looks for.
+                await journal_phase(writer, operation, Phase.STARTING, "Preparing the session.")
             case Phase.CHECKPOINTING:
                 secured = await self._worktrees.secure(writer, reverting, operation.id)
                 await journal_phase(
@@ -110,10 +115,14 @@ class RevertSteps:
     async def _prepare_if_needed(
         self, writer: ThreadWriter, operation: Operation, reverting: Reverting
     ) -> None:
+        is_first = operation.id in self._begun
+        self._begun.discard(operation.id)
         target = resolve_target(writer.state, reverting)
         if target is None or self._is_prepared(operation, reverting):
             return
         await self._threads.delete_quietly(reverting.prepared)
+        if not is_first and reverting.prepared is None:
+            await self._threads.forking.delete_unknown(writer.state)
         prepared = await self._from_provider(writer, operation, target) or await self._from_ledger(
             writer, operation, reverting, target
         )

@@ -265,6 +265,7 @@ class OperationRunner:
                 )
             case Phase.COMPACTING:
                 await self._threads.delete_quietly(operation.compaction_fork)
+                await self._threads.forking.delete_unknown(writer.state)
                 raise CompactionFailed("the daemon was restarted during the compaction")
             case Phase.STOPPING:
                 await self._stop_previous(writer, operation)

@@ -13,6 +13,7 @@ from trimpoint.codex.history.rollout_files import (
     conversation_lines,
     own_lines,
     thread_of_file,
+    threads_of_source,
 )
 
 THREAD, FORK = "01a221fe-d1e5-77c0-a9a9-a99946f0a08b", "01a221fe-d821-7b22-a152-c481f89dabc8"
@@ -232,3 +233,18 @@ def test_another_file_belongs_to_no_thread(tmp_path: Path, data: bytes) -> None:
     other.write_bytes(data)
     places = (str(other), str(tmp_path), str(tmp_path / "nothing"), "/dev/zero", "a\0b")
     assert [thread_of_file(place) for place in places] == [None] * 5
+
+
+def test_threads_of_a_source_are_found_by_their_first_line_and_the_time_in_their_id(
+    tmp_path: Path,
+) -> None:
+    source = "trimpoint-operation"
+    path = put(tmp_path, THREAD, content(range(2)))
+    put(tmp_path, FORK, content(range(2), {"thread_source": source}), "sessions/2026/11/29")
+    put(tmp_path, SEGMENT, content(range(2), {"thread_source": "user"}))
+    put(tmp_path, LATER, b"no rollout")
+    (tmp_path / "sessions/2026/11/28/rollout-odd.jsonl").write_bytes(b"")
+    begun_ms = int(FORK.replace("-", "")[:12], 16)
+    assert threads_of_source(path, source, begun_ms) == [FORK]
+    assert threads_of_source(path, source, begun_ms + 1) == []
+    assert threads_of_source("/elsewhere/file", source, 0) == []

@@ -19,6 +19,8 @@ FORKS_AT_TURNS: Version = (0, 144, 4)
 """The first version known to fork a thread at a turn. Older ones ignore the turn (0.133)."""
 FORKS_WITHOUT_INJECTED: Version = (0, 153, 0)
 """The first version whose fork at a turn leaves out what was injected behind the turn."""
+TAKES_ANY_SOURCE: Version = (0, 144, 4)
+"""The first version known to take any word as the source of a thread (measured; 0.133 refuses)."""
 REMEMBERS_SETTINGS: Version = (0, 163, 0)
 """The first version that does not resume and fork a thread with the configured sandbox, approvals
 or instructions instead of the thread's, and tell the model so in the middle of the conversation

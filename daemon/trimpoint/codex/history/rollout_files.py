@@ -53,6 +53,7 @@ class _Meta(msgspec.Struct, frozen=True):
     history_base: _Base | None = None
     forked_from_id: str | None = None
     forked_from_ordinal_exclusive: int | None = None
+    thread_source: Any = None
 
 
 class _FirstLine(msgspec.Struct, frozen=True):
@@ -102,12 +103,35 @@ def thread_of_file(path: str) -> str | None:
     return _thread_in_first_line(path) or (named["thread"] if named is not None else None)
 
 
+def threads_of_source(beside: str, source: str, since_ms: int) -> list[str]:
+    """Returns the ids of the threads that were begun since then with this `threadSource`, in the
+    Codex home that has the file at `beside`. Codex does not list all of them (measured: 0.153 and
+    0.163 list no fork without a turn of its own).
+    """
+    home = _codex_home(Path(beside))
+    since = f"{max(since_ms, 0):012x}"
+    found = set[str]()
+    for path in home.glob("sessions/*/*/*/rollout-*.jsonl") if home is not None else ():
+        name = _NAME.fullmatch(path.name)
+        # The id of a thread begins with the time at which it was begun.
+        if name is not None and name["thread"].replace("-", "")[:12] >= since:
+            meta = _first_line(str(path))
+            if meta is not None and meta.thread_source == source:
+                found.add(name["thread"])
+    return sorted(found)
+
+
 def _thread_in_first_line(path: str) -> str | None:
+    meta = _first_line(path)
+    return None if meta is None else meta.id
+
+
+def _first_line(path: str) -> _Meta | None:
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return None
         with open(path, "rb") as file:
-            return _decode_first_line(file.readline(LONGEST_FIRST_LINE)).payload.id
+            return _decode_first_line(file.readline(LONGEST_FIRST_LINE)).payload
     except (OSError, ValueError, msgspec.MsgspecError):
         return None
 

@@ -89,9 +89,10 @@ class CompactionSteps:
         provider_id = await self._loaded_provider(writer)
         await complete_context(writer, writer.state.active_turns)
         fork = await self._forked(writer, provider_id, operation)
-        writer.record_facts(ev.CompactionForked(operation.id, fork.id))
         carries_on = False
         try:
+            writer.record_facts(ev.CompactionForked(operation.id, fork.id))
+            await writer.flush()  # so that a filled thread is never forgotten
             guidance = summarizer_guidance(writer.state, operation.compaction_guidance)
             # Without a readable summary, the compacted thread itself becomes the next generation.
             summary = await summarize(self._threads, writer, fork, guidance, self._deadline_s)

@@ -1,5 +1,9 @@
-"""Forks provider threads that end with injected items. Codex itself would tell the model that a
-person interrupted them.
+"""Forks provider threads, also those that end with injected items: Codex itself would tell the
+model that a person interrupted them.
+
+A fork has its context before we know its id. So it names the operation that it is made for, which
+is durable before. If the answer is lost, because the daemon is killed or Codex ends, that fork and
+no other is found by this name, and deleted.
 """
 
 from typing import Any, Protocol
@@ -7,21 +11,25 @@ from typing import Any, Protocol
 import anyio
 import anyio.to_thread
 import msgspec
+import structlog
 from msgspec import Raw
 
-from trimpoint.codex.appserver.supervisor import (
-    CodexLink,
-)
-from trimpoint.codex.appserver.versions import FORKS_WITHOUT_INJECTED
+from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
+from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.codex.appserver.versions import FORKS_WITHOUT_INJECTED, TAKES_ANY_SOURCE
 from trimpoint.codex.history.model_input import is_sealed, own_items
 from trimpoint.codex.history.rollout import Ending, injected_ending, lines_before_turn
-from trimpoint.codex.history.rollout_files import conversation_lines
+from trimpoint.codex.history.rollout_files import conversation_lines, threads_of_source
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.provider.inherit import inherit_as_fork
 from trimpoint.operations.provider.settings import fork_as_start_params
 
+log = structlog.get_logger()
+
 # Parameters of `thread/fork` that name a turn.
 FORKED_AT = ("beforeTurnId", "lastTurnId")
+# A clock may be set back by so much while an operation is under way.
+CLOCK_STEPS_MS = 60_000
 
 
 class ForkedThreads(Protocol):
@@ -53,8 +61,42 @@ class Forking:
         return (self._link.version or (0,)) >= FORKS_WITHOUT_INJECTED
 
     async def fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
-        """Forks a provider thread with the parameters of `thread/fork`, and returns Codex's answer.
-        Call it inside `router.buffering()`.
+        """Forks a provider thread for the open operation, with the parameters of `thread/fork`, and
+        returns Codex's answer. Call it inside `router.buffering()`.
+        """
+        if self._takes_any_source and not params.get("ephemeral"):
+            params = {**params, "threadSource": _source_for(state)}
+        try:
+            return await self._fork(state, params)
+        except ProviderError:
+            raise
+        except ProviderFailure:  # it may have been made, or is about to be
+            with anyio.CancelScope(shield=True):
+                await self.delete_unknown(state)
+            raise
+
+    async def delete_unknown(self, state: ThreadState) -> None:
+        """Deletes the forks that were made for the open operation and serve no generation. A Codex
+        that is too old for their name leaves them. Never raises.
+        """
+        operation = state.open_operation
+        paths = [one.rollout_path for one in state.generations if one.rollout_path is not None]
+        if operation is None or not paths:
+            return
+        source, since_ms = _source_for(state), operation.started_at_ms - CLOCK_STEPS_MS
+        found = await anyio.to_thread.run_sync(threads_of_source, paths[-1], source, since_ms)
+        serving = {one.provider_thread_id for one in state.generations}
+        log.info("forks_looked_for", thread_id=state.id, found=found)
+        for fork_id in found:
+            if fork_id not in serving:
+                await self._threads.delete_quietly(fork_id)
+
+    @property
+    def _takes_any_source(self) -> bool:
+        return (self._link.version or (0,)) >= TAKES_ANY_SOURCE
+
+    async def _fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
+        """Calls `thread/fork`.
 
         Codex regards a thread that ends with injected items as interrupted in a turn, and tells the
         model of each fork that the person did so (measured: 0.133 to 0.171). Such a thread is
@@ -129,3 +171,9 @@ class Forking:
         if parent_id is not None:
             given |= await inherit_as_fork(self._link, parent_id, fork_id)
         return given
+
+
+def _source_for(state: ThreadState) -> str:
+    """Returns the `threadSource` of forks that are made for the open operation."""
+    operation = state.open_operation
+    return f"trimpoint-{operation.id if operation is not None else state.id}"

@@ -348,15 +348,19 @@ class Records:
 
 
 class UsageSum:
-    """Adds up the usage of model calls."""
+    """Adds up the usage of model calls. `first_input` is the input of the first one, `window` the
+    size of the model's window, where the log has it.
+    """
 
     def __init__(self) -> None:
-        self.calls = 0
+        self.calls = self.first_input = 0
+        self.window: int | None = None
         self._sums = [0, 0, 0, 0, 0, 0]
 
     def add(self, usage: u.Usage) -> None:
         """Adds a call."""
         self.calls += 1
+        self.first_input = self.first_input or usage.input_tokens
         for at, value in enumerate(
             (
                 usage.input_tokens,

@@ -25,6 +25,14 @@ Messages that are no longer in the context are left out without --include-compac
 """
 
 
+WHAT_IF = """\
+Each session is sent again call by call: with no trim but the agent's own, with old output masked,
+with compactions, and with both, each by the rules of the configuration. No model is asked, and only
+numbers are printed; what they assume stands below them. A FOLDER that holds logs of agents has
+these replayed.
+"""
+
+
 def add_sessions(commands: Commands) -> None:
     """Adds the command `sessions`."""
     parser = command(
@@ -40,6 +48,7 @@ def add_sessions(commands: Commands) -> None:
     _add_show(actions)
     _add_export(actions)
     _add_continue(actions)
+    _add_what_if(actions)
 
 
 def _action(
@@ -51,12 +60,7 @@ def _action(
 def _list_options(parser: argparse.ArgumentParser) -> None:
     _agent_option(parser)
     parser.add_argument("--cwd", metavar="DIR", help="only those that worked in this folder")
-    parser.add_argument(
-        "--since",
-        metavar="AGE",
-        type=moment,
-        help="only those of the last 7d, 12h … or since a date",
-    )
+    _since_option(parser)
     parser.add_argument("--search", metavar="WORDS", help="only those with all of these words")
     parser.add_argument(
         "-n", "--limit", metavar="N", type=positive, default=50, help="the newest N (default 50)"
@@ -66,6 +70,15 @@ def _list_options(parser: argparse.ArgumentParser) -> None:
 
 def _agent_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agent", choices=AGENTS, help="only this agent's")
+
+
+def _since_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--since",
+        metavar="AGE",
+        type=moment,
+        help="only those of the last 7d, 12h … or since a date",
+    )
 
 
 def _add_show(actions: Commands) -> None:
@@ -119,6 +132,23 @@ def _add_export(actions: Commands) -> None:
         help="with the messages that were replaced by a summary or taken back",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="a new file (default: stdout)")
+    for_clients(parser)
+
+
+def _add_what_if(actions: Commands) -> None:
+    parser = command(
+        actions,
+        "what-if",
+        "session_commands.what_if:run",
+        "replay them: what masks and compactions would have saved",
+        WHAT_IF,
+    )
+    parser.add_argument(
+        "folders", metavar="FOLDER", nargs="*", help="only sessions that worked in these folders"
+    )
+    _agent_option(parser)
+    _since_option(parser)
+    parser.add_argument("--svg", metavar="FILE", help="draw the prices into a new file")
     for_clients(parser)
 
 

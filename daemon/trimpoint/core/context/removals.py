@@ -64,12 +64,17 @@ def _can_be_masked(item: dict[str, Any]) -> bool:
 
 def _masked(item: dict[str, Any], history_id: str, tokens: int) -> bytes:
     if item.get("type") in OUTPUTS:
-        text = _placeholder(f"output of {tokens:,} tokens", history_id)
+        text = output_placeholder(tokens, history_id)
         return msgspec.json.encode({**item, "output": text})
     text = _placeholder("image", history_id)
     parts = as_list(item.get("content"))
     shown = [{"type": "input_text", "text": text} if _is_image(part) else part for part in parts]
     return msgspec.json.encode({**item, "content": shown})
+
+
+def output_placeholder(tokens: int, history_id: str = "") -> str:
+    """Returns the text in the place of an output of so many tokens."""
+    return _placeholder(f"output of {tokens:,} tokens", history_id)
 
 
 def _is_image(part: object) -> bool:

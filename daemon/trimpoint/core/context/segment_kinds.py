@@ -68,7 +68,7 @@ def kind_of(group: ItemGroup) -> SegmentKind:
         if (kind := _entry_kind(entry.role, entry.detail)) is not None
     ]
     of_calls = [
-        _call_kind(call) for call in group.calls if not of_entries or _is_change_or_plan(call)
+        _call_kind(call) for call in group.calls if not of_entries or is_change_or_plan(call)
     ]
     found = [*of_entries, *of_calls]
     return max(found, key=_RANKS.__getitem__) if found else SegmentKind.MESSAGE
@@ -114,7 +114,8 @@ def _command_kind(item: dict[str, Any]) -> SegmentKind:
     return SegmentKind.CHECK if _CHECK.search(str(item.get("command", ""))) else SegmentKind.COMMAND
 
 
-def _is_change_or_plan(call: dict[str, Any]) -> bool:
+def is_change_or_plan(call: dict[str, Any]) -> bool:
+    """Returns whether the call of a tool, as a raw item has it, changes files or makes a plan."""
     return _call_kind(call) in (SegmentKind.FILE_CHANGE, SegmentKind.PLAN)
 
 

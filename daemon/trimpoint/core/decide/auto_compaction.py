@@ -8,6 +8,7 @@ attempt wins a turn if a turn after it ends below the critical level. Without th
 could be compacted again and again and do nothing else.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -71,21 +72,35 @@ def is_compaction_due(state: ThreadState, policy: Policy) -> bool:
 
 def has_stopped(state: ThreadState, policy: Policy) -> bool:
     """Returns whether automatic compaction has stopped because the last attempts did not help."""
-    return _last_were_in_vain(state, policy) or _last_won_no_turn(state, policy)
+    return did_not_help(state.auto_attempts, _window(state, policy), policy)
 
 
-def _last_were_in_vain(state: ThreadState, policy: Policy) -> bool:
-    last = state.auto_attempts[-IN_VAIN:]
-    return len(last) == IN_VAIN and all(
-        _was_ineffective(state, attempt, policy) for attempt in last
+def did_not_help(attempts: Sequence[CompactionAttempt], window: int | None, policy: Policy) -> bool:
+    """Returns whether the last attempts did not help, so that no more are made.
+
+    :param window: the size of the model's window in tokens, if it is known.
+    """
+    return _last_were_in_vain(attempts, window, policy) or _last_won_no_turn(
+        attempts, window, policy
     )
 
 
-def _last_won_no_turn(state: ThreadState, policy: Policy) -> bool:
-    last = state.auto_attempts[-WITHOUT_A_TURN:]
-    return len(last) == WITHOUT_A_TURN and all(
-        _won_no_turn(state, attempt, policy) for attempt in last
-    )
+def _last_were_in_vain(
+    attempts: Sequence[CompactionAttempt], window: int | None, policy: Policy
+) -> bool:
+    last = attempts[-IN_VAIN:]
+    return len(last) == IN_VAIN and all(_was_ineffective(one, window, policy) for one in last)
+
+
+def _last_won_no_turn(
+    attempts: Sequence[CompactionAttempt], window: int | None, policy: Policy
+) -> bool:
+    last = attempts[-WITHOUT_A_TURN:]
+    return len(last) == WITHOUT_A_TURN and all(_won_no_turn(one, window, policy) for one in last)
+
+
+def _window(state: ThreadState, policy: Policy) -> int | None:
+    return window_of(state.usage, model_in(state.settings), policy)
 
 
 def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
@@ -158,18 +173,16 @@ def _turns_to_keep(state: ThreadState, policy: Policy) -> int:
     return min(wanted, seen_turns(state))
 
 
-def _was_ineffective(state: ThreadState, attempt: CompactionAttempt, policy: Policy) -> bool:
-    window = window_of(state.usage, model_in(state.settings), policy)
+def _was_ineffective(attempt: CompactionAttempt, window: int | None, policy: Policy) -> bool:
     if attempt.lowest is None or window is None:
         return attempt.failure is not None
     return attempt.used - attempt.lowest < policy.min_freed * window
 
 
-def _won_no_turn(state: ThreadState, attempt: CompactionAttempt, policy: Policy) -> bool:
+def _won_no_turn(attempt: CompactionAttempt, window: int | None, policy: Policy) -> bool:
     """Returns whether every turn that ended since the attempt ended at the critical level. If the
     context was not measured since, returns whether the attempt failed.
     """
-    window = window_of(state.usage, model_in(state.settings), policy)
     lowest = attempt.lowest_at_turn_end
     if lowest is None or window is None:
         return attempt.failure is not None
@@ -177,7 +190,7 @@ def _won_no_turn(state: ThreadState, attempt: CompactionAttempt, policy: Policy)
 
 
 def _usage_text(state: ThreadState, policy: Policy) -> str:
-    window = window_of(state.usage, model_in(state.settings), policy)
+    window = _window(state, policy)
     fill = reported_size(state.usage, window)
     return (
         f"The context is {share_text(fill.used, window)} full."
@@ -189,7 +202,7 @@ def _usage_text(state: ThreadState, policy: Policy) -> str:
 def stop_reason(state: ThreadState, policy: Policy) -> str:
     """Returns a sentence that says why automatic compaction has stopped."""
     stopped = f"{_usage_text(state, policy)} Automatic compaction has stopped:"
-    if not _last_were_in_vain(state, policy):
+    if not _last_were_in_vain(state.auto_attempts, _window(state, policy), policy):
         won = "after each of the last three the context was full again within one turn"
         return f"{stopped} {won}. A turn that needs less, or a larger model, helps."
     failures = [one.failure for one in state.auto_attempts[-IN_VAIN:] if one.failure is not None]

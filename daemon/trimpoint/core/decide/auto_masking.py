@@ -105,11 +105,9 @@ def masking(state: ThreadState, policy: Policy, now_ms: int) -> Masking:
 def wait_and_cost(
     fill: Fill, freed_tokens: int, policy: Policy, now_ms: int
 ) -> tuple[Wait | None, TrimCost | None]:
-    """Returns why masks that free so much wait, if they do, and what they cost. What is masked in a
-    thread and in a replay of logs is decided here alone.
+    """Returns why masks that free so much wait, if they do, and what they cost, where the context
+    is not small. It decides for threads and for replays of logs alike.
     """
-    if fill.is_small(policy):
-        return Wait.SMALL, None
     if freed_tokens < policy.min_freed * fill.window:
         return Wait.LITTLE, None
     left = fill.used - freed_tokens

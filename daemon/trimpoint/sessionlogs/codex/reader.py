@@ -297,20 +297,19 @@ class CodexReader:
                 self._settle()
                 self._turn = b.Turn(started=False, attributed=False)
             case "token_count" if event.info is not None:
-                self._counted(event.info.last_token_usage, event.info.total_token_usage)
+                self._counted(event.info)
             case "thread_rolled_back":
                 self._rolled_back(timestamp, event.num_turns)
-            case _:
-                pass
         self._records.seen(timestamp)
 
-    def _counted(self, last: rows.Tokens, total: rows.Tokens) -> None:
+    def _counted(self, info: rows.TokenInfo) -> None:
+        last = info.last_token_usage
         if last.input_tokens > 0:
             self._counts.add(last.total_tokens)
         elif self._pending is not None and self._pending.post_tokens is None and last.total_tokens:
             self._pending.post_tokens = last.total_tokens
         if not self._records.wanted:
-            self._usage.total(total, last, inherited=self._inherited)
+            self._usage.total(info, inherited=self._inherited)
 
     def _call_used(self, record: rows.UsageOfCall) -> None:
         self._counts.answered(record.response_id)

@@ -122,6 +122,7 @@ class TokenInfo(msgspec.Struct):
 
     total_token_usage: Tokens = msgspec.field(default_factory=Tokens)
     last_token_usage: Tokens = msgspec.field(default_factory=Tokens)
+    model_context_window: int | None = None
 
 
 class Event(msgspec.Struct):

@@ -4,7 +4,7 @@ Pure.
 
 from trimpoint_protocol import unified as u
 
-from trimpoint.sessionlogs.codex.rows import Tokens, UsageOfCall
+from trimpoint.sessionlogs.codex.rows import TokenInfo, Tokens, UsageOfCall
 from trimpoint.sessionlogs.recent import Recent
 from trimpoint.sessionlogs.records import UsageSum
 
@@ -24,9 +24,11 @@ class CallUsage:
         self._responses: Recent[str, bool] = Recent(MAX_RESPONSES)
         self._has_records = False
 
-    def total(self, total: Tokens, last: Tokens, *, inherited: bool) -> None:
+    def total(self, info: TokenInfo, *, inherited: bool) -> None:
         """Adds a running total, and the usage of the newest call."""
-        before, self._total = self._total, total
+        self._sum.window = info.model_context_window or self._sum.window
+        before, self._total = self._total, info.total_token_usage
+        total, last = self._total, info.last_token_usage
         if inherited or self._has_records or total.total_tokens == before.total_tokens:
             return
         grew = total.total_tokens > before.total_tokens

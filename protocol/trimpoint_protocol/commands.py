@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 __all__ = [
+    "AcceptDraft",
     "AnyClientCommand",
     "ArchiveAndNew",
     "ArchiveThread",
@@ -99,6 +100,9 @@ class CompactContext(ClientCommand, frozen=True, kw_only=True, tag="thread.conte
 
     With `fromTurn` or `throughTurn`, as in `thread.context.trim`, exactly these turns are
     summarized, and the summary stands in their place: `/compact 4..12`.
+
+    With `edit` the summary is only drafted, and the context stays what it is until
+    `thread.draft.accept`.
     """
 
     guidance: str | None = None
@@ -107,6 +111,17 @@ class CompactContext(ClientCommand, frozen=True, kw_only=True, tag="thread.conte
     model: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
     from_turn: TurnNumber | None = None
     through_turn: TurnNumber | None = None
+    edit: bool = False
+
+
+class AcceptDraft(ClientCommand, frozen=True, kw_only=True, tag="thread.draft.accept"):
+    """`/accept`: do what the thread's draft was made for, with `text` in place of what the model
+    wrote, unless it is absent. Of a summary, turns that ran since stay word for word. `draftId`,
+    when given, must name the draft that would be accepted.
+    """
+
+    draft_id: Identifier | None = None
+    text: Annotated[str, msgspec.Meta(max_length=1_000_000)] | None = None
 
 
 class DiscardContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.discard"):
@@ -277,6 +292,7 @@ class ReleaseQueue(ClientCommand, frozen=True, kw_only=True, tag="thread.queue.s
 AnyClientCommand = (
     TrimContext
     | CompactContext
+    | AcceptDraft
     | DiscardContext
     | MaskContext
     | UndoTrim
@@ -301,6 +317,7 @@ AnyClientCommand = (
 CHANGE_CONTEXT = (
     TrimContext,
     CompactContext,
+    AcceptDraft,
     DiscardContext,
     MaskContext,
     UndoTrim,

@@ -60,6 +60,7 @@ from trimpoint_protocol.shapes.sidecar import (
 from trimpoint_protocol.shapes.slash_commands import (
     CancelParams,
     CancelResult,
+    CommandDraft,
     CommandInfo,
     CommandList,
     CommandOutcome,
@@ -91,6 +92,7 @@ __all__ = [
     "ClassTotal",
     "CodexState",
     "CodexStatus",
+    "CommandDraft",
     "CommandInfo",
     "CommandList",
     "CommandOutcome",

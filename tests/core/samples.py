@@ -82,6 +82,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.AutoChosen("mask", None),
     ev.CompactionRequested("operation", 3, "keep the names", "automatic", "small", "low", True),
     ev.StretchCompactionRequested("operation", 4, 12, "keep the names", "small", "low", True),
+    ev.DraftWritten("thread", "operation", "in short", 1_500),
     ev.CompactionForked("operation", SECRET),
     ev.CompactionFailed("operation", "the model said nothing"),
     ev.OverflowRecoveryRequested("operation", "turn-1"),

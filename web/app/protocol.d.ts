@@ -1,6 +1,18 @@
 // Made by scripts/generate-docs from protocol/trimpoint_protocol. Do not edit.
 
 /**
+ * `/accept`: do what the thread's draft was made for, with `text` in place of what the model wrote, unless it is absent. Of a summary, turns that ran since stay word for word. `draftId`, when given, must name the draft that would be accepted.
+ */
+export type AcceptDraft = {
+    type: "thread.draft.accept";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    draftId?: string | null;
+    text?: string | null;
+};
+
+/**
  * The client's answer to a question of the agent was ignored: the question was answered, resolved or expired before, or was never asked.
  */
 export type AnswerIgnored = {
@@ -158,6 +170,15 @@ export type CodexStatus = {
 };
 
 /**
+ * A text for a person to read and change before anything is done with it. `accept` is the command that does it; a client types the person's text behind it, or nothing to take `text`. Until then nothing has changed.
+ */
+export type CommandDraft = {
+    id: string;
+    text: string;
+    accept: string;
+};
+
+/**
  * A command that helps on, as it is typed in a chat (`/clear N`), and what it does, which continues the sentence (`keeps the last N turns`).
  */
 export type CommandHint = {
@@ -189,7 +210,7 @@ export type CommandList = {
  *
  * What a person reads has parts, so that each client can word them: `said` is what happened, `hints` are commands that help on, `undo` is the command that takes this one back. Commands are written as they are typed in a chat, such as `/undo`. `message` is all of it in one text.
  *
- * `newThreadId` is the thread that `/new` made or, where the thread is archived, the one that continues it. With `dryRun` nothing was changed, and the answer says what the command would do. `operationId` is the id that its progress has, where the command started an operation.
+ * `newThreadId` is the thread that `/new` made or, where the thread is archived, the one that continues it. With `dryRun` nothing was changed, and the answer says what the command would do. `operationId` is the id that its progress has, where the command started an operation. `draft` is what the person is to decide about; `message` has its text too.
  */
 export type CommandOutcome = {
     handled: boolean;
@@ -211,6 +232,7 @@ export type CommandOutcome = {
     undo?: string | null;
     dryRun?: boolean | null;
     operationId?: string | null;
+    draft?: CommandDraft | null;
 };
 
 /**
@@ -233,6 +255,8 @@ export type CommandProgress = {
  * `model` writes the summary in place of the thread's own or the configured model; the thread keeps its model. Without `force`, a compaction is refused when there are fewer messages than the configured minimum, or when it would keep turns that Codex has compacted automatically, and a summary that is no smaller than what it replaces is not accepted.
  *
  * With `fromTurn` or `throughTurn`, as in `thread.context.trim`, exactly these turns are summarized, and the summary stands in their place: `/compact 4..12`.
+ *
+ * With `edit` the summary is only drafted, and the context stays what it is until `thread.draft.accept`.
  */
 export type CompactContext = {
     type: "thread.context.compact";
@@ -245,6 +269,7 @@ export type CompactContext = {
     model?: string | null;
     fromTurn?: number | null;
     throughTurn?: number | null;
+    edit?: boolean;
 };
 
 /**
@@ -487,7 +512,7 @@ export type DiscardContext = {
  * One command; its `type` says which.
  */
 export type DispatchParams = {
-    command: ArchiveAndNew | ArchiveThread | CompactContext | DiscardContext | EditQueuedPrompt | MaskContext | PinContext | QueuePrompt | ReleaseQueue | RenameThread | ReorderQueue | RevertToCheckpoint | SetAuto | StartSession | StopSession | TrimContext | UnarchiveThread | UndoTrim | UnpinContext | WithdrawQueuedPrompt;
+    command: AcceptDraft | ArchiveAndNew | ArchiveThread | CompactContext | DiscardContext | EditQueuedPrompt | MaskContext | PinContext | QueuePrompt | ReleaseQueue | RenameThread | ReorderQueue | RevertToCheckpoint | SetAuto | StartSession | StopSession | TrimContext | UnarchiveThread | UndoTrim | UnpinContext | WithdrawQueuedPrompt;
 };
 
 /**

@@ -55,6 +55,7 @@ NUMBERS_AND_STATES: dict[type[ev.AnyEvent], tuple[str, ...]] = {
     ev.ContextUnpinned: ("thread_id", "pin_id"),
     ev.AutoChosen: ("mode", "former"),
     ev.CompactionRequested: ("operation_id", "keep_last_n_turns", "force"),
+    ev.DraftWritten: ("thread_id", "draft_id", "duration_ms"),
     ev.CompactionForked: ("operation_id",),
     ev.CompactionFailed: ("operation_id",),
     ev.OverflowRecoveryRequested: ("operation_id", "turn_id"),

@@ -10,7 +10,7 @@ from trimpoint.core.decide.stretches import CLEAR
 from trimpoint.core.decide.undoing import newest_boundary
 from trimpoint.core.model.decision import counted
 from trimpoint.core.model.ledger import Boundary, Discard, TrimPoint
-from trimpoint.core.model.operations import DELETE, Phase
+from trimpoint.core.model.operations import DELETE, DRAFT, Phase
 from trimpoint.core.model.state import Operation, Reverting, ThreadState
 from trimpoint.core.views.pins_view import Left
 from trimpoint.core.views.trim_outcome import called, came_back, last_turns, removed_text
@@ -174,8 +174,9 @@ def failure_message(operation: Operation, detail: str) -> str:
             f"The revert failed while {_REVERT_STEPS[operation.phase]}, and everything is as it "
             f"was: {detail}."
         )
-    if operation.kind == "compact" and operation.phase in ("requested", "compacting"):
-        return f"The compaction failed and nothing has changed: {detail}."
+    if operation.is_summarizing and operation.kind != "overflow":
+        what = "draft" if operation.kind == DRAFT else "compaction"
+        return f"The {what} failed and nothing has changed: {detail}."
     if operation.kind == "overflow":
         return (
             "The turn did not fit into the context and could not be tried again in a smaller one: "
@@ -192,6 +193,7 @@ def failure_message(operation: Operation, detail: str) -> str:
     )
 
 
+DRAFTED = "The summary is drafted, and nothing has changed yet."
 CANCELLED = "The compaction was cancelled and nothing has changed."
 
 

@@ -21,7 +21,7 @@ from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.codex.appserver.versions import lacking, missing_method
 from trimpoint.core.context.generations import bootstrap_items, rebuilt_generation
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.operations import DELETE, FILL, Phase
+from trimpoint.core.model.operations import DELETE, FILL, SUMMARIZING, Phase
 from trimpoint.core.model.state import Generation, Operation
 from trimpoint.operations.compaction.compaction import CompactionFailed
 from trimpoint.operations.compaction.compaction_steps import CompactionSteps
@@ -255,7 +255,7 @@ class OperationRunner:
                 await self.deletions.step(writer, operation)
             case _ if operation.reverting is not None:
                 await self._reverts.step(writer, operation, operation.reverting)
-            case Phase.REQUESTED if operation.kind == "compact":
+            case Phase.REQUESTED if operation.kind in SUMMARIZING:
                 await self.compactions.run(writer, operation)
             case Phase.REQUESTED if operation.kind == "start":
                 journal_phase_deferred(writer, operation, Phase.STARTING, "Starting the session.")

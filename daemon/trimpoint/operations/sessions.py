@@ -24,7 +24,7 @@ from trimpoint.core.decide.undoing import UndoPlan, plan_undo
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy, when_idle
-from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.operations import SUMMARIZING, Phase
 from trimpoint.core.model.state import Operation
 from trimpoint.operations.compaction.automatic import AutoCompaction
 from trimpoint.operations.phases import complete_context
@@ -220,7 +220,7 @@ class Sessions:
     def is_compacting(self, thread_id: str) -> bool:
         """Returns whether a compaction is the thread's open operation."""
         operation = self.open_operation(thread_id)
-        return operation is not None and operation.kind == "compact"
+        return operation is not None and operation.kind in SUMMARIZING
 
     def begin_cancelling(self, thread_id: str) -> bool:
         """Begins to cancel the thread's compaction; returns whether there is one to cancel."""
@@ -323,7 +323,7 @@ class Sessions:
         """
         refuse_if_too_old(command, self._threads.link.version)
         await self._catch_up(writer, must_look=isinstance(command, wire.LOOK_AT_TURNS))
-        if isinstance(command, wire.DiscardContext | wire.MaskContext) or (
+        if isinstance(command, wire.AcceptDraft | wire.DiscardContext | wire.MaskContext) or (
             isinstance(command, wire.TrimContext | wire.CompactContext) and names_stretch(command)
         ):
             await self.complete_context(writer)

@@ -11,6 +11,7 @@ from trimpoint_protocol.shapes.structs import Result as Result
 __all__ = [
     "CancelParams",
     "CancelResult",
+    "CommandDraft",
     "CommandInfo",
     "CommandList",
     "CommandOutcome",
@@ -131,6 +132,17 @@ class TokenChange(Result, frozen=True, kw_only=True):
     cost: TrimCost | None = None
 
 
+class CommandDraft(Result, frozen=True, kw_only=True):
+    """A text for a person to read and change before anything is done with it. `accept` is the
+    command that does it; a client types the person's text behind it, or nothing to take `text`.
+    Until then nothing has changed.
+    """
+
+    id: str
+    text: str
+    accept: str
+
+
 CommandStatus = Literal["completed", "skipped", "failed", "cancelled"]
 
 
@@ -148,7 +160,8 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
 
     `newThreadId` is the thread that `/new` made or, where the thread is archived, the one that
     continues it. With `dryRun` nothing was changed, and the answer says what the command would do.
-    `operationId` is the id that its progress has, where the command started an operation.
+    `operationId` is the id that its progress has, where the command started an operation. `draft`
+    is what the person is to decide about; `message` has its text too.
     """
 
     handled: bool
@@ -170,6 +183,7 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     undo: str | None = None
     dry_run: bool | None = None
     operation_id: str | None = None
+    draft: CommandDraft | None = None
 
 
 class CommandProgress(Result, frozen=True, kw_only=True):

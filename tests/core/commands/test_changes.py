@@ -29,6 +29,12 @@ REQUESTS: list[tuple[str, wire.AnyClientCommand]] = [
             **IDS._asdict(), keep_last_n_turns=2, model="gpt-5", guidance="mind the API"
         ),
     ),
+    ("/compact --edit", wire.CompactContext(**IDS._asdict(), keep_last_n_turns=0, edit=True)),
+    ("/accept", wire.AcceptDraft(**IDS._asdict())),
+    (
+        "/accept draft:id-7 --- mine",
+        wire.AcceptDraft(**IDS._asdict(), draft_id="id-7", text="--- mine"),
+    ),
     ("/compress 50k", wire.DiscardContext(**IDS._asdict(), target_tokens=50_000)),
     ("/mask", wire.MaskContext(**IDS._asdict())),
     ("/mask 5", wire.MaskContext(**IDS._asdict(), from_turn=5, through_turn=5)),

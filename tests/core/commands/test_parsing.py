@@ -174,7 +174,7 @@ KEEP = "--keep takes the number of turns to keep, 0 to 1,000,000, not "
     ],
 )
 def test_compact_with_a_wrong_option_says_what_is_right(rest: str, complaint: str) -> None:
-    usage = "Usage: /compact [turns] [--keep N] [--model M] [--force] [--dry-run] [guidance…]. Nothing was sent to the agent."
+    usage = "Usage: /compact [turns] [--keep N] [--model M] [--force] [--edit] [--dry-run] [guidance…]. Nothing was sent to the agent."
     assert parse(f"/compact {rest}") == UsageError("compact", f"{complaint} {usage}")
 
 

@@ -6,7 +6,7 @@ from trimpoint.core.model.spelling import Spelling, hint_text, spelled, undo_tex
 from trimpoint.core.model.state import Operation
 from trimpoint.core.views.outcome_text import done_text, operation_said, outcome_text
 from trimpoint_protocol.hints import CommandHint
-from trimpoint_protocol.methods import CommandOutcome, TokenChange
+from trimpoint_protocol.methods import CommandDraft, CommandOutcome, TokenChange
 
 THREAD = "01a22083-72a1-7823-bc85-7f3e7361c173"
 TOKENS = TokenChange(
@@ -51,6 +51,16 @@ def test_an_outcome_is_worded_from_its_parts() -> None:
     size = "Context: 3,000 tokens before, about 1,000 after (30% → 10% of the window)."
     assert outcome_text(done, Spelling.COLON) == f"Cleared. {size}\nTo undo: :undo"
     assert done_text(done, Spelling.SHELL) == f"Cleared. {size}"
+
+
+def test_a_draft_is_told_with_its_text() -> None:
+    drafted = CommandOutcome(
+        handled=True, command="compact", status="completed", said="It is drafted.",
+        hints=[CommandHint("/accept", "takes it")],
+        draft=CommandDraft(id="1", text="In short:\n- a", accept="/accept draft:1"),
+    )  # fmt: skip
+    said = "It is drafted.\n\nIn short:\n- a\n\n:accept takes it."
+    assert outcome_text(drafted, Spelling.COLON) == said
 
 
 def test_a_rehearsal_says_that_nothing_was_changed() -> None:

@@ -31,6 +31,7 @@ def test_the_context_is_never_touched_before_a_compaction_is_done() -> None:
     assert SUCCESSORS[Phase.COMPACTING] == {
         Phase.STOPPING,
         Phase.RETRYING,
+        Phase.READY,
         Phase.FAILED,
         Phase.CANCELLED,
     }

@@ -21,7 +21,7 @@ from trimpoint.acp.wire.updates import (
     ToolCallStarted,
 )
 
-TRIMS = frozenset({"clear", "compact", "compress", "mask"})
+TRIMS = frozenset({"accept", "clear", "compact", "compress", "mask"})
 _STATUS: dict[str, CompactionStatus] = {
     "completed": "completed",
     "failed": "failed",
@@ -134,7 +134,10 @@ class CommandRun:
             self._editor.update(self._session_id, chunk)
 
     def _show_trim(self, outcome: Json) -> None:
-        status = _STATUS.get(as_text(outcome.get("status")))
+        # A draft has changed nothing, as one that was cancelled.
+        status = _STATUS.get(
+            "cancelled" if outcome.get("draft") else as_text(outcome.get("status"))
+        )
         compaction_id = as_text(outcome.get("operationId")) or self.operation_id
         is_trim = outcome.get("command") in TRIMS and not outcome.get("dryRun")
         if (

@@ -4,7 +4,7 @@ were typed in a chat.
 
 import argparse
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ import anyio
 import msgspec
 from rich.text import Text
 from trimpoint_protocol.lenient import as_dict, as_list
-from trimpoint_protocol.methods import CommandOutcome
+from trimpoint_protocol.methods import CommandDraft, CommandOutcome
 
 from trimpoint.cli import keyboard
 from trimpoint.cli.connection.client import Client, ConnectionLost, PendingAnswer, RemoteError
@@ -28,12 +28,13 @@ from trimpoint.cli.terminal import (
     stderr_console,
     stdout_console,
 )
+from trimpoint.cli.thread_commands.drafts import decide, refuse_without_terminal, taken
 from trimpoint.cli.thread_commands.named_ids import thread_of
 from trimpoint.cli.thread_commands.thread_choice import print_thread
 from trimpoint.cli.views.spinner import Spinner
 from trimpoint.cli.views.timeline_view import summary_panel
 from trimpoint.core.commands.clear import Clear
-from trimpoint.core.commands.compact import Compact
+from trimpoint.core.commands.declaration import Command
 from trimpoint.core.commands.parsing import parse
 from trimpoint.core.commands.revert import Revert
 from trimpoint.core.model.decision import counted
@@ -73,6 +74,9 @@ async def carry_out(
 
     :raises UsageError: when the person chose nothing.
     """
+    parsed = parse(text)
+    if isinstance(parsed, Command) and not as_json and not keyboard.is_there():
+        refuse_without_terminal(parsed)
     if as_json:
         answer = await _answered(client, thread_id, text)
         print_json(as_shown({"threadId": thread_id, **answer}))
@@ -81,7 +85,29 @@ async def carry_out(
         text = await _with_number(client, thread_id, text)
     async with _progress(client, text) as spinner:
         answer = await _answered(client, thread_id, text, spinner)
-    return show_outcome(msgspec.convert(answer, CommandOutcome), answer)
+    outcome = msgspec.convert(answer, CommandOutcome)
+    if outcome.draft is not None and keyboard.is_there():
+        return await _decide(client, thread_id, text, outcome.draft)
+    return show_outcome(outcome, answer)
+
+
+async def _decide(client: Client, thread_id: str | None, text: str, draft: CommandDraft) -> Exit:
+    """Has the person decide about a draft, and carries it out."""
+    decided = await decide(draft.text)
+    if decided.is_guidance:
+        return await carry_out(client, thread_id, _with_guidance(text, decided.text))
+    accept = f"{draft.accept} {decided.text}"
+    return await taken(decided.text, lambda: carry_out(client, thread_id, accept))
+
+
+def _with_guidance(text: str, guidance: str) -> str:
+    """Returns the command that drafts anew, with other free text."""
+    parsed = parse(text)
+    assert isinstance(parsed, Command)
+    declared = parsed.arguments()
+    given = {name: getattr(parsed, name) for name in declared}
+    given |= {name: guidance for name, one in declared.items() if one.kind == "text"}
+    return parsed.typed(given)
 
 
 async def _with_number(client: Client, thread_id: str, text: str) -> str:
@@ -143,29 +169,25 @@ async def _answered(
     """Sends a command and returns the daemon's answer. Ctrl-C cancels a compaction whose summary
     the model is still writing, and prints the outcome.
     """
-    if thread_id is not None and isinstance(parse(text), Compact):
-        with suppress(RemoteError):  # the command itself is told why
-            await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
     begun = client.begin("commands/execute", threadId=thread_id, text=text)
     try:
         return dict(await begun.result())
     except anyio.get_cancelled_exc_class():
         with anyio.CancelScope(shield=True):
-            said = await _cancelled(client, thread_id, begun)
+            said = await _cancelled(client, begun)
             if spinner is not None:
                 spinner.hide()  # it would share its line with the sentence
             print_line(Text(said, "yellow"))
         raise
 
 
-async def _cancelled(client: Client, thread_id: str | None, begun: PendingAnswer) -> str:
+async def _cancelled(client: Client, begun: PendingAnswer) -> str:
     """Interrupts a command after Ctrl-C and returns its outcome as a sentence."""
     with anyio.move_on_after(_CANCEL_DEADLINE_S):
         try:
-            turn = await client.received("turn/started", threadId=thread_id)
-            await client.request(
-                "turn/interrupt", threadId=thread_id, turnId=turn["params"]["turn"]["id"]
-            )
+            step = await client.received("commands/progress")
+            operation_id = step["params"]["operationId"]
+            await client.request("commands/cancel", operationId=operation_id)
             outcome = await begun.result_as(CommandOutcome)
         except (RemoteError, ConnectionLost):
             return _GOES_ON

@@ -198,6 +198,16 @@ def _yes_or_no(given: str) -> str | None:
 YES_OR_NO = Unit("yes or no", _yes_or_no)
 
 
+DRAFT_PREFIX = "draft:"
+
+
+def _draft_id(given: str) -> str | None:
+    return given if re.fullmatch(rf"{DRAFT_PREFIX}[\w-]{{1,256}}", given, re.ASCII) else None
+
+
+DRAFT_ID = Unit("the draft that is meant", _draft_id)
+
+
 DEFAULT = "default"
 _AUTO_MODES = ("off", "warn", "mask", "compact", DEFAULT)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Compact(Change):
     """Replaces all turns except the last `keep` by a summary, which `model` writes by the person's
     `guidance`; None means the configured model and no guidance. If `turns` is a stretch such as
-    `4..12`, a summary replaces exactly these turns.
+    `4..12`, a summary replaces exactly these turns. With `edit` it is only drafted.
     """
 
     command: ClassVar = "compact"
@@ -36,6 +36,7 @@ class Compact(Change):
         "conversation too, and takes a summary that is no smaller than what it stands for; "
         "4..12 puts a summary in the place of exactly these turns, as {timeline} counts them; what "
         "is around them stays, and what is pinned. ..12 is up to there, 4.. from there on. "
+        "--edit drafts the summary for you to read and change; nothing changes before {accept}. "
         "--dry-run only says what would happen. If it fails, nothing changes."
     )
     shell_group: ClassVar[Group | None] = "context"
@@ -44,6 +45,7 @@ class Compact(Change):
     keep: int = option("N", TURNS, "keep the last N turns word for word", 0)
     model: str | None = option("M", MODEL, "the model that writes the summary")
     force: bool = switch("compact a short conversation too")
+    edit: bool = switch("read and change the summary before anything changes")
     dry_run: bool = dry_run()
     guidance: str | None = text("[guidance…]", "what matters, for the summarizer")
 
@@ -61,4 +63,5 @@ class Compact(Change):
             model=self.model,
             from_turn=first,
             through_turn=last,
+            edit=self.edit,
         )

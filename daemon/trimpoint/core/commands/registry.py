@@ -4,6 +4,7 @@ Those that change nothing come first, so that a menu never offers a destructive 
 has typed enough to mean it.
 """
 
+from trimpoint.core.commands.accept import Accept
 from trimpoint.core.commands.auto import Auto
 from trimpoint.core.commands.clear import Clear
 from trimpoint.core.commands.compact import Compact
@@ -30,6 +31,7 @@ REGISTRY: dict[str, type[Command]] = {
         Trust,
         Auto,
         Compact,
+        Accept,
         Compress,
         Mask,
         Clear,

@@ -14,6 +14,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.core.context.pins import standing_pins
 from trimpoint.core.decide.autopilot import trim_when_due
 from trimpoint.core.decide.discarding import discard, mask
+from trimpoint.core.decide.drafts import accept
 from trimpoint.core.decide.new_facts import new_facts
 from trimpoint.core.decide.overflow import complete_recovery, recover_from_overflow
 from trimpoint.core.decide.pinning import pin, unpin
@@ -67,6 +68,8 @@ def _decide_client(
         case wire.CompactContext():
             compacts = compact_stretch if names_stretch(command) else compact
             return when_idle(state, "compact") or compacts(state, command, stamp, policy)
+        case wire.AcceptDraft():
+            return when_idle(state, "compact") or accept(state, command, stamp)
         case wire.DiscardContext():
             return when_idle(state, "discard from") or discard(
                 state, command, stamp, policy.discard

@@ -9,6 +9,7 @@ from trimpoint.core.decide.stretches import Stretch, ends_of, whole
 from trimpoint.core.decide.trimming import (
     CAME_TO_NOTHING,
     compaction_under_way,
+    kind_of,
     restarted_with,
     summary_tokens,
     unless_blank,
@@ -41,7 +42,7 @@ def compact_stretch(
         policy.summarizer.effort,
         command.force,
     )
-    return Accepted((ev.OperationStarted(stamp.id, "compact"), requested), stamp.id)
+    return Accepted((ev.OperationStarted(stamp.id, kind_of(command)), requested), stamp.id)
 
 
 def stretch_to_compact(state: ThreadState, command: wire.CompactContext) -> Stretch | Rejected:
@@ -75,6 +76,16 @@ def complete_stretch(
     operation = compaction_under_way(state, command)
     if isinstance(operation, Rejected):
         return operation
+    return summarized(state, operation, command, stamp)
+
+
+def summarized(
+    state: ThreadState,
+    operation: Operation,
+    command: internal.CompleteCompaction,
+    stamp: Stamp,
+) -> Decision:
+    """Returns the discard with the summary that the operation was for, or the rejection."""
     found = whole(state, *_turns(operation), "summarized")
     summary = unless_blank(command.summary)
     if isinstance(found, Rejected) or summary is None:

@@ -38,7 +38,7 @@ from trimpoint.core.model.decision import (
     counted,
     operation_under_way,
 )
-from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.operations import DRAFT, Phase
 from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.core.model.tokens import estimate_tokens
 from trimpoint.core.model.usage import model_in
@@ -186,7 +186,12 @@ def compact(
         effort=summarizer.effort,
         force=command.force,
     )
-    return Accepted((ev.OperationStarted(stamp.id, "compact"), requested), stamp.id)
+    return Accepted((ev.OperationStarted(stamp.id, kind_of(command)), requested), stamp.id)
+
+
+def kind_of(command: wire.CompactContext) -> str:
+    """Returns the kind of the operation of a compaction."""
+    return DRAFT if command.edit else "compact"
 
 
 def _is_filling(state: ThreadState, policy: Policy) -> bool:
@@ -205,6 +210,18 @@ def complete_compaction(
     operation = compaction_under_way(state, command)
     if isinstance(operation, Rejected):
         return operation
+    return compacted(state, operation, command, stamp)
+
+
+def compacted(
+    state: ThreadState,
+    operation: Operation,
+    command: internal.CompleteCompaction,
+    stamp: Stamp,
+) -> Decision:
+    """Returns the trim with the summary that the operation was for, or the rejection if there is
+    none.
+    """
     summary, plan = unless_blank(command.summary), plan_trim(state, operation.compaction_keep)
     if plan is None or (summary is None and command.provider_thread_id is None):
         # To continue would be a clear that no person asked for (docs/spec/traps.md).

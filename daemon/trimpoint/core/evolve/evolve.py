@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, cast
 
+import msgspec
 from trimpoint_protocol.commands import AutoMode
 
 from trimpoint.core.evolve.compaction_attempts import note_failure, note_trim
@@ -54,7 +55,14 @@ from trimpoint.core.evolve.usage_folds import (
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Pin, TrimPoint
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.state import MAX_RECEIPTS, Generation, Operation, Receipt, ThreadState
+from trimpoint.core.model.state import (
+    MAX_RECEIPTS,
+    Draft,
+    Generation,
+    Operation,
+    Receipt,
+    ThreadState,
+)
 from trimpoint.core.model.usage import begin_era
 
 DROPPED_AT_ONCE = 512
@@ -165,6 +173,7 @@ def _open_generation(state: ThreadState, event: ev.GenerationOpened, at_ms: int)
     if event.reason == "undo":
         state.usage.report = report_before_trim(state)
     state.session_stopped = False
+    state.draft = None
 
 
 def _bind(state: ThreadState, event: ev.ProviderThreadBound, at_ms: int) -> None:
@@ -203,6 +212,14 @@ def _request_compaction(state: ThreadState, event: ev.CompactionRequested, at_ms
         state.operation.compaction_model = event.model
         state.operation.compaction_effort = event.effort
         state.operation.compaction_force = event.force
+
+
+def _write_draft(state: ThreadState, event: ev.DraftWritten, at_ms: int) -> None:
+    operation, turns = state.operation, state.turns
+    if operation is not None:
+        made_of = (turns[-1].id if turns else None, len(state.active_injected))
+        copy = msgspec.structs.replace(operation)
+        state.draft = Draft(event.draft_id, event.text, event.duration_ms, copy, *made_of)
 
 
 def _fork_compaction(state: ThreadState, event: ev.CompactionForked, at_ms: int) -> None:
@@ -309,6 +326,7 @@ FOLDS: Folds = {
     ev.AutoChosen: _choose_auto,
     ev.CompactionRequested: _request_compaction,
     ev.StretchCompactionRequested: request_stretch,
+    ev.DraftWritten: _write_draft,
     ev.CompactionForked: _fork_compaction,
     ev.CompactionFailed: note_failure,
     ev.OverflowRecoveryRequested: request_recovery,

@@ -29,6 +29,12 @@ FILL = "fill"
 deletes the thread: it may be filled in part, and nobody was told of it.
 """
 
+DRAFT = "draft"
+"""The kind of an operation that drafts a summary, which changes nothing before it is accepted."""
+
+SUMMARIZING = frozenset({"compact", DRAFT})
+"""The kinds of operations for which the model writes, asked by a person or as configured."""
+
 SUCCESSORS: dict[Phase, frozenset[Phase]] = {
     Phase.REQUESTED: frozenset(
         {
@@ -40,7 +46,9 @@ SUCCESSORS: dict[Phase, frozenset[Phase]] = {
             Phase.CANCELLED,
         }
     ),
-    Phase.COMPACTING: frozenset({Phase.STOPPING, Phase.RETRYING, Phase.FAILED, Phase.CANCELLED}),
+    Phase.COMPACTING: frozenset(
+        {Phase.STOPPING, Phase.RETRYING, Phase.READY, Phase.FAILED, Phase.CANCELLED}
+    ),
     Phase.CHECKPOINTING: frozenset({Phase.STARTING, Phase.RESTORING, Phase.FAILED}),
     Phase.STOPPING: frozenset({Phase.STARTING, Phase.READY, Phase.FAILED}),
     # If the daemon died while starting or bootstrapping, the operation starts over: whether the

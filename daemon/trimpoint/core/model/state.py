@@ -22,7 +22,7 @@ from trimpoint.core.model.ledger import (
     injected_behind,
     turns_behind,
 )
-from trimpoint.core.model.operations import Phase, is_open
+from trimpoint.core.model.operations import SUMMARIZING, Phase, is_open
 from trimpoint.core.model.queue import Hold, QueuedPrompt
 from trimpoint.core.model.usage import UsageTotals
 
@@ -169,8 +169,23 @@ class Operation(msgspec.Struct):
     @property
     def is_summarizing(self) -> bool:
         """Returns whether a summary is awaited, and the provider thread is still what it was."""
-        is_about_one = self.kind in ("compact", "overflow")
+        is_about_one = self.kind in SUMMARIZING or self.kind == "overflow"
         return is_about_one and self.phase in (Phase.REQUESTED, Phase.COMPACTING)
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """A text that the model wrote and a person has not accepted yet. `operation` is the one that
+    drafted it, with what was asked for. A draft ends when the context changes.
+
+    It was made of the context up to the turn `last_turn_id`, with `injected` items behind it.
+    """
+
+    id: str
+    text: str
+    took_ms: int
+    operation: Operation
+    last_turn_id: str | None
+    injected: int
 
 
 class CompactionAttempt(msgspec.Struct):
@@ -234,6 +249,7 @@ class ThreadState(msgspec.Struct):
     its name, and Codex does not have it yet, so another name that Codex reports is an older one.
     `former_names` are the last names before it: Codex may have one of them again after it was
     killed. `auto` is what a person chose to be done when the context fills up, None: as configured.
+    `draft` is a text that a person may accept.
     """
 
     id: str = ""
@@ -291,6 +307,7 @@ class ThreadState(msgspec.Struct):
     former_names: tuple[str, ...] = ()
     compacted_behind: dict[str, int] = {}
     auto: AutoMode | None = None
+    draft: Draft | None = None
 
     @property
     def exists(self) -> bool:

@@ -33,6 +33,8 @@ def done_text(outcome: CommandOutcome, spelling: Spelling) -> str:
         NOTHING_CHANGED if outcome.dry_run and is_done else "",
         hint_text(outcome.hints, spelling),
     )
+    if outcome.draft is not None:
+        return "\n\n".join((outcome.said, outcome.draft.text, hint_text(outcome.hints, spelling)))
     between = "\n" if "\n" in outcome.said else " "
     return between.join(filter(None, (outcome.said, " ".join(filter(None, after)))))
 

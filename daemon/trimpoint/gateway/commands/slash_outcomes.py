@@ -4,13 +4,15 @@ from typing import Any
 
 import msgspec
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.methods import CommandOutcome, CommandStatus
+from trimpoint_protocol.hints import CommandHint
+from trimpoint_protocol.methods import CommandDraft, CommandOutcome, CommandStatus
 from trimpoint_protocol.shapes.checkpoints import RevertedFiles
 
+from trimpoint.core.commands.accept import Accept, accepting
 from trimpoint.core.model.ledger import Discard
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.spelling import Spelling
-from trimpoint.core.model.state import Operation, ThreadState
+from trimpoint.core.model.state import Draft, Operation, ThreadState
 from trimpoint.core.views.outcome_text import outcome_text
 from trimpoint.core.views.view import blocker
 from trimpoint.threads.errors import CommandRefused
@@ -49,6 +51,23 @@ def with_members(made: CommandOutcome, **members: Any) -> CommandOutcome:
     """Returns the outcome with these members changed, and worded anew."""
     changed = msgspec.structs.replace(made, **members)
     return msgspec.structs.replace(changed, message=outcome_text(changed, Spelling.SLASH))
+
+
+def drafted_outcome(command: str, said: str, draft: Draft, sequence: int) -> CommandOutcome:
+    """Returns the outcome of a command that has drafted a text."""
+    accept = accepting(draft)
+    return outcome(
+        command,
+        said,
+        hints=[
+            CommandHint(f"/{Accept.command}", "takes it"),
+            CommandHint(f"/{Accept.command} TEXT", "takes your text in its place"),
+            CommandHint("/compact --edit GUIDANCE", "drafts it anew"),
+        ],
+        sequence=sequence,
+        operation_id=draft.id,
+        draft=CommandDraft(id=draft.id, text=draft.text, accept=accept),
+    )
 
 
 def revert_members(operation: Operation) -> dict[str, Any]:

@@ -47,6 +47,7 @@ from trimpoint.core.views.trim_outcome import (
 )
 from trimpoint.gateway.commands.slash_outcomes import (
     STATUS_OF,
+    drafted_outcome,
     failed_outcome,
     outcome,
     refused_outcome,
@@ -308,6 +309,9 @@ class SlashRunner:
             sequence = result.sequence
             return outcome(command, "Done.", sequence=sequence, operation_id=operation_id)
         status = STATUS_OF.get(operation.phase, "completed")
+        draft = writer.state.draft
+        if draft is not None and draft.id == operation.id:
+            return drafted_outcome(command, operation.message, draft, writer.state.sequence)
         return outcome(
             command,
             operation_said(operation),

@@ -15,7 +15,7 @@ from trimpoint.core.decide.stretch_summaries import summarized_items, summarized
 from trimpoint.core.decide.trimming import not_smaller, replaced_tokens, summarizer_guidance
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.operations import DRAFT, SUMMARIZING, Phase
 from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.core.model.usage import model_in
 from trimpoint.operations.compaction.compaction import (
@@ -24,7 +24,7 @@ from trimpoint.operations.compaction.compaction import (
     sealed_context,
 )
 from trimpoint.operations.compaction.summarizing import summarize
-from trimpoint.operations.messages import CANCELLED
+from trimpoint.operations.messages import CANCELLED, DRAFTED
 from trimpoint.operations.phases import complete_context, journal_phase
 from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,
@@ -34,6 +34,8 @@ from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.operations.session_uses import SessionUses
 from trimpoint.threads.off_loop import off_loop
 from trimpoint.threads.writing.writer import ThreadWriter
+
+SEALED = "only Codex can read the summary"
 
 
 class CompactionSteps:
@@ -53,7 +55,7 @@ class CompactionSteps:
         operation = writer.state.open_operation
         if (
             operation is None
-            or operation.kind != "compact"
+            or operation.kind not in SUMMARIZING
             or operation.phase not in (Phase.REQUESTED, Phase.COMPACTING)
         ):
             return False
@@ -96,6 +98,8 @@ class CompactionSteps:
             guidance = summarizer_guidance(writer.state, operation.compaction_guidance)
             # Without a readable summary, the compacted thread itself becomes the next generation.
             summary = await summarize(self._threads, writer, fork, guidance, self._deadline_s)
+            if operation.kind == DRAFT:
+                return await self._written(writer, operation, summary, began)
             carries_on = summary is None
             _check_summary(writer.state, operation, summary)
             if summary is None:
@@ -124,8 +128,10 @@ class CompactionSteps:
             await self._threads.inject(scratch.id, items)
             guidance = operation.compaction_guidance
             summary = await summarize(self._threads, writer, scratch, guidance, self._deadline_s)
+            if operation.kind == DRAFT:
+                return await self._written(writer, operation, summary, began)
             if summary is None:
-                raise CompactionFailed("only Codex can read the summary")
+                raise CompactionFailed(SEALED)
             replaced = await off_loop(writer.state, lambda now: summarized_tokens(now, operation))
             if (refusal := not_smaller(operation, summary, replaced)) is not None:
                 raise CompactionFailed(refusal.message, refusal.reason)
@@ -135,6 +141,19 @@ class CompactionSteps:
         finally:
             with anyio.CancelScope(shield=True):
                 await self._threads.delete_quietly(scratch.id)
+
+    async def _written(
+        self, writer: ThreadWriter, operation: Operation, text: str | None, began: float
+    ) -> None:
+        """Ends the operation with what was drafted; it stays in the thread until the person accepts
+        it, or the context changes.
+        """
+        if text is None:
+            raise CompactionFailed(SEALED)
+        took_ms = round((time.monotonic() - began) * 1000)
+        drafted = ev.DraftWritten(writer.thread_id, operation.id, text, took_ms)
+        with anyio.CancelScope(shield=True):
+            await journal_phase(writer, operation, Phase.READY, DRAFTED, "", drafted)
 
     async def _scratch(self, writer: ThreadWriter, operation: Operation) -> TemporaryThread:
         with anyio.CancelScope(shield=True):  # as in `_forked`
@@ -152,6 +171,7 @@ class CompactionSteps:
             return await self._threads.fork_temporary(
                 writer,
                 provider_id,
+                hidden=operation.kind == DRAFT,
                 model=operation.compaction_model,
                 effort=operation.compaction_effort,
             )

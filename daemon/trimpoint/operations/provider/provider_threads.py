@@ -185,11 +185,12 @@ class ProviderThreads:
         provider_id: str,
         *,
         ephemeral: bool = False,
+        hidden: bool = False,
         model: str | None = None,
         effort: str | None = None,
     ) -> TemporaryThread:
         """Returns a temporary fork of a provider thread, with another model or reasoning effort if
-        given.
+        given. Its turn is shown to clients, unless the fork is `ephemeral` or `hidden`.
         """
         params: dict[str, Any] = {
             **fork_params(writer.state.settings),
@@ -204,9 +205,8 @@ class ProviderThreads:
             params |= {"ephemeral": True, "approvalPolicy": "never", "sandbox": "read-only"}
         with self.router.buffering():
             fork = thread_in(await self.fork(writer.state, params))
-            return self._temporary(
-                writer, fork, ThreadRole.HIDDEN if ephemeral else ThreadRole.TEMPORARY
-            )
+            role = ThreadRole.HIDDEN if ephemeral or hidden else ThreadRole.TEMPORARY
+            return self._temporary(writer, fork, role)
 
     async def start_temporary(self, writer: ThreadWriter, **chosen: str | None) -> TemporaryThread:
         """Returns an empty temporary thread with the thread's settings, but for a `model` or an

@@ -17,7 +17,7 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.threads.off_loop import off_loop
 
 # Their decisions weigh the context, and read neither checkpoints nor receipts.
-_WEIGHING = (wire.DiscardContext, wire.MaskContext, wire.UndoTrim)
+_WEIGHING = (wire.AcceptDraft, wire.DiscardContext, wire.MaskContext, wire.UndoTrim)
 # If the thread changes each time, the decision is made on the loop.
 _ATTEMPTS = 3
 

@@ -8,7 +8,18 @@ from trimpoint_protocol.lenient import as_dict, as_list
 from trimpoint_protocol.methods import CommandInfo
 
 _PLACE = re.compile(r"(?:^|(?<=\s))@(\S*)$")
-_TAKES_AWAY = {"clear", "compact", "compress", "mask", "revert", "new", "undo", "archive", "quit"}
+_TAKES_AWAY = {
+    "accept",
+    "clear",
+    "compact",
+    "compress",
+    "mask",
+    "revert",
+    "new",
+    "undo",
+    "archive",
+    "quit",
+}
 
 
 class Popup:

@@ -235,4 +235,6 @@ class ChatState:
 def outcome_notice(outcome: CommandOutcome) -> Notice:
     """Returns the notice for a slash command that has ended."""
     tones = {"completed": Tone.DONE, "failed": Tone.PROBLEM}
-    return Notice(tones.get(outcome.status or "", Tone.NEUTRAL), outcome.message or "")
+    # A draft stands where prompts are typed.
+    said = outcome.message if outcome.draft is None else outcome.said
+    return Notice(tones.get(outcome.status or "", Tone.NEUTRAL), said or "")

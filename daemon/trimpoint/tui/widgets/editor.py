@@ -1,15 +1,8 @@
-"""Runs the person's own editor over a text."""
-
-import os
-import shlex
-import subprocess
-from pathlib import Path
-from tempfile import TemporaryDirectory
+"""Runs the person's own editor over a text, in the place of the screen."""
 
 from textual.app import App
 
-_EDITORS = ("VISUAL", "EDITOR")
-_IN_LAST_RESORT = "vi"
+from trimpoint.cli import editor
 
 
 def edited(app: App[None], text: str) -> str | None:
@@ -18,13 +11,5 @@ def edited(app: App[None], text: str) -> str | None:
 
     :raises SuspendNotSupported: where the terminal cannot be given to another program.
     """
-    words = next((os.environ[name] for name in _EDITORS if os.environ.get(name)), _IN_LAST_RESORT)
-    with TemporaryDirectory(prefix="trimpoint-prompt-") as folder:
-        file = Path(folder, "prompt.md")
-        file.write_text(text, encoding="utf-8")
-        with app.suspend():
-            try:
-                ended = subprocess.run([*shlex.split(words), str(file)], check=False).returncode
-            except (OSError, ValueError):
-                return None
-        return None if ended else file.read_text(encoding="utf-8", errors="replace").rstrip("\n")
+    with app.suspend():
+        return editor.edited(text)

@@ -24,6 +24,7 @@ from trimpoint.core.model.events.context import (
     ContextPinned,
     ContextSummarized,
     ContextUnpinned,
+    DraftWritten,
     OverflowRecoveryRequested,
     StretchCompactionRequested,
     StretchSummarized,
@@ -113,6 +114,7 @@ __all__ = [
     "ContextPinned",
     "ContextSummarized",
     "ContextUnpinned",
+    "DraftWritten",
     "EntryRecorded",
     "Event",
     "FilesRestored",
@@ -182,6 +184,7 @@ AnyEvent = (
     | AutoChosen
     | CompactionRequested
     | StretchCompactionRequested
+    | DraftWritten
     | CompactionForked
     | CompactionFailed
     | OverflowRecoveryRequested

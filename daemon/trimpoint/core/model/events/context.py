@@ -187,6 +187,17 @@ class StretchCompactionRequested(
     force: bool = False
 
 
+class DraftWritten(Event, frozen=True, array_like=True, tag="thread.draft-written"):
+    """The operation `draft_id` has drafted a text, which a person may accept; the context has not
+    changed.
+    """
+
+    thread_id: str
+    draft_id: str
+    text: str
+    duration_ms: int
+
+
 class CompactionForked(Event, frozen=True, array_like=True, tag="thread.compaction-forked"):
     """The operation works on a fork of the provider thread; the thread's own provider thread stays
     unchanged.

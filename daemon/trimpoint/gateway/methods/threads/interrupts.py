@@ -15,6 +15,9 @@ from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.operations.provider.lost_endings import NOT_ANSWERED, LostEndings
 
+# Played turns that wait for the model.
+WRITTEN = frozenset({"compact"})
+
 
 class Interrupts:
     """Handles `turn/interrupt`. `handlers` maps method names to handlers."""
@@ -60,7 +63,7 @@ class Interrupts:
 
     def _cancellable(self, thread_id: str) -> PlayedTurn | None:
         turn = self._played.newest(thread_id)
-        is_one = turn is not None and (turn.asking is not None or turn.command == "compact")
+        is_one = turn is not None and (turn.asking is not None or turn.command in WRITTEN)
         return turn if is_one else None
 
     async def _interrupt_command(self, turn: PlayedTurn) -> dict[str, Any]:
@@ -69,7 +72,7 @@ class Interrupts:
             turn.asking.cancel()
             await turn.ended.wait()
             return {}
-        if turn.command != "compact":
+        if turn.command not in WRITTEN:
             problem = (
                 f"/{turn.command} cannot be interrupted: it ends in a moment, and half of it would "
                 "be worse than all of it."

@@ -3,6 +3,7 @@
 local choose = require("trimpoint.ui.choose")
 local pages = require("trimpoint.ui.pages")
 local pickers = require("trimpoint.ui.pickers")
+local prompt = require("trimpoint.ui.prompt")
 local say = require("trimpoint.ui.say")
 local text = require("trimpoint.model.text")
 
@@ -92,6 +93,11 @@ local function report(chat, outcome)
   local is_done = outcome.status == "completed"
   if is_done then
     local shown = outcome.newThreadId and chat:go_on_as(outcome.newThreadId) or chat
+    if type(outcome.draft) == "table" then -- to be changed where prompts are typed
+      prompt.put_before(shown.prompt, outcome.draft.accept .. " " .. outcome.draft.text)
+      say.in_chat(shown, outcome.said, "done")
+      return true
+    end
     tell(shown, outcome)
     if outcome.files then
       pcall(vim.cmd.checktime)

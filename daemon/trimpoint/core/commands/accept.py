@@ -1,0 +1,44 @@
+"""`/accept`: takes what was drafted, as it is or as the person has changed it."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trimpoint.core.commands.arguments import DRAFT_ID, DRAFT_PREFIX, text, word
+from trimpoint.core.commands.declaration import Change, CommandIds, Group
+
+if TYPE_CHECKING:
+    from trimpoint_protocol.commands import AcceptDraft
+
+    from trimpoint.core.model.state import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Accept(Change):
+    """Does what the draft was made for, with `new_text` in its place if given."""
+
+    command: ClassVar = "accept"
+    summary: ClassVar = "Take the summary that was drafted for you"
+    details: ClassVar = (
+        "{compact} --edit drafts a summary and changes nothing. {accept} takes it as it is, or the "
+        "text that follows in its place. A draft ends when the context changes."
+    )
+    shell_group: ClassVar[Group | None] = "context"
+
+    draft: str | None = word("draft", DRAFT_ID, "the draft that is meant, as its answer names it")
+    new_text: str | None = text("[text…]", "what to take in its place")
+
+    def request(self, ids: CommandIds) -> "AcceptDraft":
+        """Returns the command to the thread."""
+        from trimpoint_protocol.commands import AcceptDraft
+
+        return AcceptDraft(
+            command_id=ids.command_id,
+            thread_id=ids.thread_id,
+            draft_id=None if self.draft is None else self.draft.removeprefix(DRAFT_PREFIX),
+            text=self.new_text,
+        )
+
+
+def accepting(draft: "Draft") -> str:
+    """Returns the command that takes this draft, behind which a client types the person's text."""
+    return f"/{Accept.command} {DRAFT_PREFIX}{draft.id}"

@@ -1,0 +1,26 @@
+"""A draft in the chat: it stands where prompts are typed, to be changed and sent, or deleted."""
+
+import pytest
+
+from tests.chat.piloted import piloted
+from tests.cli.stage import CliHarness
+
+pytestmark = pytest.mark.codex
+
+
+async def test_a_drafted_summary_is_changed_in_the_line_and_accepted(stage: CliHarness) -> None:
+    async with stage.daemon() as client:
+        thread = await stage.thread(client)
+        for number in (1, 2, 3):
+            await stage.turn(client, thread, f"prompt-{number}.")
+        async with piloted(stage.socket, stage.worktree, thread) as chat:
+            await chat.types("/compact --edit --keep 1")
+            await chat.shows("The gist of it all.")
+            assert chat.composer.text.startswith("/accept draft:")
+            await chat.types(" In my words.")
+            await chat.shows("Context compacted")
+            assert chat.composer.text == ""
+        await stage.turn(client, thread, "prompt-4.")
+    seen = stage.model.turn_requests()[-1]
+    assert seen.mentions("The gist of it all. In my words.")
+    assert (seen.mentions("prompt-3."), seen.mentions("prompt-2.")) == (True, False)

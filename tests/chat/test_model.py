@@ -239,6 +239,7 @@ def test_sessions_are_found_by_agent_and_words() -> None:
         ("reasoning", {}, []),
         ("plan", {"text": "1. a"}, ["1. a"]),
         ("webSearch", {}, []),
+        ("userInput", {"questions": [{"question": "Why?"}]}, ["Why?", "(no answer)"]),
     ],
 )  # fmt: skip
 def test_an_opened_activity_shows_its_details(

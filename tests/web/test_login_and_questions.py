@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from trimpoint.testkit import call, say
+from trimpoint.threads.ids import new_uuid7
 
 from tests.web.browser import needs_browser
-from tests.web.stage import Stage, answer, staged
+from tests.web.stage import Stage, answer, logged_in, staged
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
 
@@ -44,8 +45,12 @@ async def test_a_question_of_the_agent_is_a_card_and_the_model_is_told_the_answe
     ]
     question = {"id": "colour", "header": "Colour", "question": "Which one?", "options": options}
     async with staged(browser, "features.default_mode_request_user_input=true") as stage:
-        await stage.thread()
-        stage.will_answer(call("request_user_input", {"questions": [question]}), say("Blue it is."))
+        thread_id = await stage.thread()
+        stage.will_answer(
+            call("request_user_input", {"questions": [question]}),
+            say("Blue it is."),
+            say("answer-2."),
+        )
         await stage.send("Ask me.")
         card = stage.page.get_by_label("The agent asks", exact=True)
         await card.get_by_text("Which one?").wait_for()
@@ -59,14 +64,32 @@ async def test_a_question_of_the_agent_is_a_card_and_the_model_is_told_the_answe
         await card.wait_for(state="detached")
         await stage.page.locator(".main").get_by_text("Blue it is.", exact=True).wait_for()
         assert "Blue" in stage.model_input()
-        await stage.page.reload()
-        asked = stage.page.locator(".turn .answered")
-        await asked.wait_for()
-        assert (await asked.inner_text()).split("\n") == ["Which one?", "Blue"]
-        parts = stage.page.locator(".turn > :is(.prompt, .answered, .answer)")
-        texts = [text.replace("\n", " ") for text in await parts.all_inner_texts()]
-        assert texts == ["Ask me.", "Which one? Blue", "Blue it is."]
-        assert stage.page.faults == []
+        other = await logged_in(stage.browser, stage.daemon)  # another browser knows it, too
+        await other.goto(stage.page.url)
+        for page in (stage.page, other):
+            asked = page.locator(".turn .answered")
+            await asked.wait_for()
+            assert (await asked.inner_text()).split("\n") == ["Which one?", "Blue"]
+            parts = page.locator(".turn > :is(.prompt, .answered, .answer)")
+            texts = [text.replace("\n", " ") for text in await parts.all_inner_texts()]
+            assert texts == ["Ask me.", "Which one? Blue", "Blue it is."]
+            assert page.faults == []
+        hits = await stage.client.request("history/search", query="which one", threadId=thread_id)
+        [found] = [hit for hit in hits["hits"] if hit["kind"] == "other"]
+        discarding = {
+            "type": "thread.context.discard",
+            "commandId": new_uuid7(),
+            "threadId": thread_id,
+        }
+        command = {
+            **discarding,
+            "entryIds": [found["entryId"]],
+        }  # of the call in the model's context
+        await stage.client.request("orchestration/dispatch", command=command)
+        await stage.page.locator(".answered.is-discarded").wait_for()
+        await stage.send("And now?")
+        await stage.page.locator(".main").get_by_text("answer-2.", exact=True).wait_for()
+        assert "Which one?" not in stage.model_input()
 
 
 async def test_permissions_are_asked_for_in_words_and_the_model_is_told_what_was_granted(

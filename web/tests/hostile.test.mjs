@@ -20,9 +20,9 @@ const PIECES = [
     "<img src=x onerror=y>", "<a href='javascript:x'>", "&constructor;", "&copy;", "&#0;", "&#x110000;", "&#99999999;", "$$\\int$$", "$a$", "\\(", "\\)",
     "[a]: https://b 'c'", "[a]", "[^1]", "[^1]: x", "https://bank.example", "[https://bank.example](https://evil.example)", "\u202e", "\u0000", "\ud800", "🙂", "end",
 ];
-const TYPES = ["commandExecution", "fileChange", "reasoning", "mcpToolCall", "webSearch", "plan", "contextCompaction", "agentMessage", "userMessage", ...NAMES];
+const TYPES = ["commandExecution", "fileChange", "reasoning", "mcpToolCall", "webSearch", "plan", "contextCompaction", "agentMessage", "userMessage", "userInput", ...NAMES];
 const VALUES = [undefined, null, 0, "", "x", "constructor", [], {}, [null], ["a"], { type: "add" }, { constructor: 1 }, true, -1, "declined", 1e21];
-const ALLOWED = /^(?:div|p|span|button|section|h[1-6]|strong|em|del|code|pre|ul|ol|li|a|blockquote|table|thead|tbody|tr|th|td|hr|br|input|svg|path|time|form|fieldset|legend|label|kbd|img)$/;
+const ALLOWED = /^(?:div|p|span|button|section|h[1-6]|strong|em|del|code|pre|ul|ol|li|a|blockquote|table|thead|tbody|tr|th|td|hr|br|input|svg|path|time|form|fieldset|legend|label|kbd|img|dl|dt|dd)$/;
 
 /** Returns a generator of numbers below a limit, the same for the same seed. */
 function chooser(seed) {
@@ -73,7 +73,7 @@ test(`${SEEDS} hostile answers and activities are drawn as what they are`, () =>
         }));
         const status = ["completed", "failed", "interrupted", "running", "constructor"][choose(5)];
         const turn = { id: "t", status, startedAt: "2026-01-01T00:00:00Z", completedAt: null, error: choose(2) ? text : null };
-        const thread = { version: signal(0), liveVersion: signal(0), live: nothingLive(), questions: signal([]), answered: signal([]), isBusy: false, state: { cwd: "/w", turns: [turn] } };
+        const thread = { version: signal(0), liveVersion: signal(0), live: nothingLive(), questions: signal([]), isBusy: false, state: { cwd: "/w", turns: [turn] } };
         const row = { kind: "turn", key: "t", turn, number: 1, isTrimmed: choose(2) === 0, entries };
         try {
             const view = seed % 2 ? html`<${Answer} text=${text} />` : html`<${TurnView} app=${app} thread=${thread} row=${row} />`;

@@ -4,7 +4,6 @@ import { test } from "node:test";
 import { age, clock, counted, duration, folderName, pathFrom, shortCount } from "../app/model/format.js";
 import { choicesOf, isKnown } from "../app/model/approval.js";
 import { asDiff, changesOf, counts } from "../app/model/changes.js";
-import { withAnswers } from "../app/model/answered.js";
 import { byPeriod } from "../app/model/threads.js";
 import { filesOf, numbered, sides } from "../app/model/diff.js";
 import { fileTyped, pathsOf, spelledPath } from "../app/model/files.js";
@@ -275,13 +274,6 @@ test("commands that look open the view that is made for them", () => {
     assert.deepEqual(viewOf("/revert"), { panel: "checkpoints" });
     assert.deepEqual(viewOf("/search two words"), { panel: "search", query: "two words" });
     assert.equal(viewOf("/revert 3"), null);
-});
-
-test("answers of a person stand where they were given", () => {
-    const answer = (after, text) => ({ turnId: "t", after, question: "?", answer: text });
-    const shown = withAnswers([{ id: "a" }, { id: "b" }], [answer("a", "1"), answer("a", "2"), answer("b", "3"), answer(null, "0")]);
-    assert.deepEqual(shown.map((one) => one.id ?? one.answer), ["0", "a", "1", "2", "b", "3"]);
-    assert.deepEqual(withAnswers([], [answer("gone", "1")]), []);
 });
 
 test("threads stand by the day on which they were used last", () => {

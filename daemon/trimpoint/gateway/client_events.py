@@ -164,10 +164,14 @@ class ThreadEvents:
         if (writer := self._registry.loaded(thread_id)) is not None:
             writer.record_facts(ev.RequestOpened(question_id, method))
 
-    def on_request_closed(self, thread_id: str, question_id: str, outcome: str) -> None:
-        """Records that a request of Codex was answered, refused or withdrawn."""
+    def on_request_closed(
+        self, thread_id: str, question_id: str, outcome: str, *entries: ev.EntryRecorded
+    ) -> None:
+        """Records that a request of Codex was answered, refused or withdrawn, and what was asked
+        and answered.
+        """
         if (writer := self._registry.loaded(thread_id)) is not None:
-            writer.record_facts(ev.RequestClosed(question_id, outcome))
+            writer.record_facts(*entries, ev.RequestClosed(question_id, outcome))
 
 
 def _thread_named(params: Raw) -> str | None:

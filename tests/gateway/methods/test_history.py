@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.asked import asked_and_answered
 from trimpoint.gateway.methods.history import history
 from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint_protocol.errors import Reason
@@ -114,6 +115,23 @@ def test_items_come_oldest_first_with_their_turns() -> None:
         *["turn-1"] * 2, *["turn-2"] * 2, *["turn-3"] * 4, *["turn-4"] * 2, *["turn-5"] * 2,
     ]  # fmt: skip
     assert page["data"][0].keys() == {"turnId", "item", "startedAtMs", "completedAtMs"}
+
+
+def test_a_question_that_was_answered_is_no_item_of_codex() -> None:
+    conversation = started()
+    conversation.turn()
+    questions = [{"id": "a", "question": "Which?"}]
+    asking = {"turnId": "turn-1", "itemId": "call-1", "questions": questions}
+    entry = asked_and_answered(asking, {"a": ["Blue"]})
+    assert entry is not None
+    conversation.report(entry)
+    state = conversation.state
+    assert [one.id for one in state.entries][-1] == "call-1"
+    [turn] = history.all_turns(state)
+    assert [item["type"] for item in turn["items"]] == ["userMessage", "agentMessage"]
+    assert len(history.items_page(state, {})["data"]) == 2
+    wanted = {"threadId": "thread-1", "turnId": "turn-1", "itemIds": ["call-1"]}
+    assert history.items_read(state, wanted)["data"] == []
 
 
 def test_items_of_one_turn_alone() -> None:

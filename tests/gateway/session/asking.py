@@ -12,6 +12,8 @@ from trimpoint_protocol import jsonrpc
 from tests.gateway.stage import FakeClient
 
 METHOD = "item/commandExecution/requestApproval"
+USER_INPUT = "item/tool/requestUserInput"
+ASKING = (METHOD, USER_INPUT)
 PARAMS = b'{"threadId":"t","itemId":"c1","command":"rm -rf /"}'
 ACCEPT = {"decision": "accept"}
 DECLINE = {"decision": "decline"}
@@ -42,7 +44,7 @@ class Setup:
     def __init__(self) -> None:
         self.clients = Clients()
         self.codex = Codex()
-        self.notes: list[tuple[str, ...]] = []
+        self.notes: list[tuple[Any, ...]] = []
         self.waiting: list[tuple[str, bool]] = []
         self.questions = PendingServerRequests(
             self.clients,
@@ -52,7 +54,7 @@ class Setup:
             lambda thread_id, item_id, is_waiting: self.waiting.append((item_id, is_waiting)),
         )
 
-    def _note(self, *note: str) -> None:
+    def _note(self, *note: Any) -> None:
         self.notes.append(note)
 
     def fake_client(
@@ -64,6 +66,10 @@ class Setup:
         self, provider_id: bytes = b"0", thread_id: str | None = "t", *, to_everyone: bool = False
     ) -> None:
         self.questions.ask(thread_id, Raw(provider_id), METHOD, PARAMS, to_everyone=to_everyone)
+
+    def ask_in_words(self, params: dict[str, Any]) -> None:
+        shown = msgspec.json.encode(params)
+        self.questions.ask("t", Raw(b"0"), USER_INPUT, shown, to_everyone=False)
 
     def answer(
         self,
@@ -89,7 +95,9 @@ class Setup:
 
 
 def asked_of(fake_client: FakeClient) -> list[dict[str, Any]]:
-    return [message for message in fake_client.received if message.get("method") == METHOD]
+    return [
+        message for message in fake_client.received if message.get("method") in (METHOD, USER_INPUT)
+    ]
 
 
 def resolved_for(fake_client: FakeClient) -> list[dict[str, Any]]:

@@ -43,6 +43,25 @@ def test_the_first_answer_wins_and_the_others_hear_that_it_is_settled() -> None:
     assert setup.notes[1:] == [("t", question_id, "answered")]
 
 
+def test_what_was_asked_and_answered_in_words_is_recorded_with_the_answer() -> None:
+    setup = Setup()
+    client = setup.fake_client("t")
+    asked = {"turnId": "t1", "itemId": "c1", "questions": [{"id": "a", "question": "Which?"}]}
+    setup.ask_in_words(asked)
+    assert setup.answer(client, {"answers": {"a": {"answers": ["Blue"]}}})
+    [(*_, outcome, entry)] = setup.notes[1:]
+    assert (outcome, entry.entry_id, entry.text) == ("answered", "c1", "Which? Blue")
+
+
+def test_a_question_that_belongs_to_no_turn_is_answered_all_the_same() -> None:
+    setup = Setup()
+    client = setup.fake_client("t")
+    setup.ask_in_words({"questions": []})
+    assert setup.answer(client, {"answers": {}})
+    [(*_, outcome)] = setup.notes[1:]
+    assert outcome == "answered"
+
+
 def test_each_client_is_notified_once_that_a_question_is_settled() -> None:
     setup = Setup()
     one, two = setup.fake_client("t"), setup.fake_client("t")

@@ -3,7 +3,6 @@
  *
  * @import {Signal} from "../vendor.js"
  * @import {ThreadState} from "../model/shapes.js"
- * @import {Answered} from "../model/answered.js"
  * @import {Settings} from "../model/settings.js"
  * @import {Session} from "./session.js"
  * @import {ContextStatus, EventEnvelope, TimelinePage} from "../protocol.js"
@@ -14,10 +13,8 @@ import { catchUp, forget, note, nothingLive } from "../model/live.js";
 import { settingsOf } from "../model/settings.js";
 import { addOlder, addTurns, blockerOf, stateOf } from "../model/state.js";
 import { signal } from "../vendor.js";
-import { keep, read } from "./kept.js";
 import { Stop } from "./stop.js";
 
-const MOST_ANSWERED = 200;
 const LARGEST_PAGE = 1000;
 const PAGE = 400; // what is drawn of it in one go has to fit between two frames
 const JOIN_AFTER_MS = 600;
@@ -49,8 +46,6 @@ export class Thread {
         this.expanded = signal(new Set());
         /** @type {Signal<Question[]>} */
         this.questions = signal([]);
-        /** @type {Signal<Answered[]>} */
-        this.answered = signal(read(`answered ${id}`) ?? []);
         /** @type {Signal<Settings | null>} null until they are known */
         this.settings = signal(null);
         /** @type {Signal<number>} counts changes of what is pinned */
@@ -274,18 +269,6 @@ export class Thread {
     ask(question) {
         const others = this.questions.value.filter((one) => one.id !== question.id);
         this.questions.value = [...others, question];
-    }
-
-    /**
-     * Keeps what was asked, and what a person has answered.
-     * @param {string} turnId
-     * @param {{question: string, answer: string}[]} pairs
-     */
-    remember(turnId, pairs) {
-        const above = [...(this.state?.entries.get(turnId) ?? []), ...[...this.live.items.values()].filter((item) => item.turnId === turnId)];
-        const after = above.at(-1)?.id ?? null;
-        this.answered.value = [...this.answered.value, ...pairs.map((pair) => ({ turnId, after, ...pair }))].slice(-MOST_ANSWERED);
-        keep(`answered ${this.id}`, this.answered.value);
     }
 
     /** @param {string} pointId */

@@ -6,10 +6,8 @@
  * @import {Thread} from "../store/thread.js"
  * @import {TurnRow} from "../model/timeline.js"
  * @import {Entry} from "../model/shapes.js"
- * @import {Answered} from "../model/answered.js"
  * @import {LiveItem} from "../model/live.js"
  */
-import { withAnswers } from "../model/answered.js";
 import { clock, duration } from "../model/format.js";
 import { visible } from "../model/hidden.js";
 import { html, useEffect, useState } from "../vendor.js";
@@ -22,6 +20,7 @@ import { Icon } from "./icons.js";
 import { Answer } from "./markdown.js";
 import { StretchDialog } from "./stretch.js";
 
+const ASKED = "userInput";
 const SECOND_MS = 1000;
 const SHOWN_FROM_MS = 3000;
 /** @type {LiveItem[]} */
@@ -36,8 +35,7 @@ export function TurnView({ app, thread, row }) {
         thread.liveVersion.value; // what is live is drawn anew with each change of it
     }
     const live = thread.live.items.size ? liveOf(thread, turn.id, recorded) : NOTHING;
-    const answered = thread.answered.value.filter((one) => one.turnId === turn.id);
-    const parts = partsOf(withAnswers([...recorded, ...live], answered));
+    const parts = partsOf([...recorded, ...live]);
     const jump = app.jump.value?.key === turn.id ? app.jump.value : null;
     const answer = recorded.findLast((entry) => entry.kind === "message" && entry.role === "assistant");
     return html`
@@ -60,11 +58,11 @@ function liveOf(thread, turnId, recorded) {
     return [...thread.live.items.values()].filter((item) => item.turnId === turnId && !known.has(item.id));
 }
 
-/** @typedef {{key: string, entry: Entry | LiveItem} | {key: string, activities: (Entry | LiveItem)[]} | {key: string, answered: Answered}} Part */
+/** @typedef {{key: string, entry: Entry | LiveItem} | {key: string, activities: (Entry | LiveItem)[]}} Part */
 
 /**
  * Puts activities that stand together into one part.
- * @param {(Entry | LiveItem | Answered)[]} entries
+ * @param {(Entry | LiveItem)[]} entries
  * @returns {Part[]}
  */
 function partsOf(entries) {
@@ -72,9 +70,7 @@ function partsOf(entries) {
     const parts = [];
     for (const entry of entries) {
         const last = parts.at(-1);
-        if ("answer" in entry) {
-            parts.push({ key: `answered ${parts.length}`, answered: entry });
-        } else if (entry.kind === "message") {
+        if (entry.kind === "message" || entry.role === ASKED) {
             parts.push({ key: entry.id, entry });
         } else if (last && "activities" in last) {
             last.activities.push(entry);
@@ -89,17 +85,35 @@ function partsOf(entries) {
 function Part({ part, folder, isRunning, jump }) {
     const view = "activities" in part
         ? html`<${Activities} entries=${part.activities} folder=${folder} isRunning=${isRunning} jump=${jump} />`
-        : "answered" in part
-        ? html`<dl class="answered" dir="auto"><dt><${Icon} name="question" />${visible(part.answered.question)}</dt><dd>${visible(part.answered.answer)}</dd></dl>`
+        : part.entry.role === ASKED
+        ? html`<${Asked} entry=${part.entry} jump=${jump} />`
         : html`<${Message} entry=${part.entry} jump=${jump} />`;
     return html`<${Boundary} of=${part} what="This part of the turn">${view}<//>`;
+}
+
+/** What the agent asked, and what a person answered.
+ * @param {{entry: Entry | LiveItem, jump: Jump | null}} props
+ */
+function Asked({ entry, jump }) {
+    const { place, isHit } = useHit(entry, jump);
+    const { isDiscarded, tag } = tagOf(entry);
+    const questions = [entry.detail?.questions ?? []].flat();
+    return html`<dl class=${`answered ${isDiscarded ? "is-discarded" : ""} ${isHit ? "is-hit" : ""}`} ref=${place} dir="auto">${questions.map((one) => html`
+        <dt><${Icon} name="question" />${visible(String(one?.question))} ${tag}</dt>
+        <dd>${one?.answer ? visible(String(one.answer)) : html`<span class="quiet">No answer</span>`}</dd>
+    `)}</dl>`;
+}
+
+/** @param {Entry | LiveItem} entry */
+function tagOf(entry) {
+    const isDiscarded = "discardId" in entry && entry.discardId !== null;
+    return { isDiscarded, tag: isDiscarded ? html`<span class="tag">not in context</span>` : null };
 }
 
 /** @param {{entry: Entry | LiveItem, jump: Jump | null}} props */
 function Message({ entry, jump }) {
     const { place, isHit } = useHit(entry, jump);
-    const isDiscarded = "discardId" in entry && entry.discardId !== null;
-    const tag = isDiscarded ? html`<span class="tag">not in context</span>` : null;
+    const { isDiscarded, tag } = tagOf(entry);
     if (entry.role === "user") {
         return html`<div class=${`prompt ${isDiscarded ? "is-discarded" : ""} ${isHit ? "is-hit" : ""}`} ref=${place} dir="auto">${tag}<${Prompt} entry=${entry} /></div>`;
     }

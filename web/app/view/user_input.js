@@ -25,9 +25,6 @@ export function UserInput({ app, thread, question }) {
         if (isWhole && isSettled) {
             const given = Object.fromEntries(asked.map((one) => [one.id, { answers: [answers.get(one.id)] }]));
             app.answer(thread, question.id, { answers: given });
-            thread.remember(question.params.turnId, asked.map((one) => ({
-                question: one.question, answer: one.isSecret ? "••••" : (answers.get(one.id) ?? ""),
-            })));
             goToPrompt();
         }
     };

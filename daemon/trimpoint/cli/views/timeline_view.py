@@ -23,6 +23,7 @@ from trimpoint_protocol.readmodel import (
 
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.age import clock_time, duration
+from trimpoint.core.model.asked import ASKED
 from trimpoint.core.model.shell_commands import as_typed, in_one_line, unwrapped
 
 if TYPE_CHECKING:  # most commands show no Markdown
@@ -41,6 +42,7 @@ _ACTIVITIES: dict[str, tuple[str, str]] = {
     "reasoning": ("✻", "dim"),
     "plan": ("☰", "blue"),
     "contextCompaction": ("⇲", "yellow"),
+    ASKED: ("?", "cyan"),
 }
 _OTHER_ACTIVITY = ("·", "dim")
 

@@ -210,6 +210,15 @@ def is_for_session(answer: Struct) -> bool:
             return False
 
 
+def given_in(answer: Struct) -> dict[str, list[str]] | None:
+    """Returns the words of an answer to a question, by the id of its parts; None if it answers
+    another kind of request.
+    """
+    if not isinstance(answer, _InputAnswered):
+        return None
+    return {name: given.answers for name, given in answer.answers.items()}
+
+
 def _chosen(decision: str | _OneMember) -> str:
     if isinstance(decision, str):
         return "accept_for_session" if decision == "acceptForSession" else decision

@@ -22,7 +22,8 @@ from trimpoint_protocol.lenient import as_dict
 
 from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.core.model import events as ev
-from trimpoint.gateway.session.answers import allows, is_for_session, read_answer
+from trimpoint.core.model.asked import asked_and_answered
+from trimpoint.gateway.session.answers import allows, given_in, is_for_session, read_answer
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.threads.ids import new_uuid7
 
@@ -74,9 +75,10 @@ class ServerRequest(msgspec.Struct):
 class PendingServerRequests:
     """The open requests of Codex's present epoch.
 
-    `on_opened(thread_id, question_id, method)` and `on_closed(thread_id, question_id, outcome)`
-    record them in the journal. `on_waiting(thread_id, item_id, is_waiting)` is told of an item that
-    a person is asked about, and when it was allowed.
+    `on_opened(thread_id, question_id, method)` and `on_closed(thread_id, question_id, outcome,
+    *entries)` record them in the journal, with what was asked and answered in words.
+    `on_waiting(thread_id, item_id, is_waiting)` is told of an item that a person is asked about,
+    and when it was allowed.
     """
 
     def __init__(
@@ -84,7 +86,7 @@ class PendingServerRequests:
         clients: Clients,
         answerer: Callable[[], Answerer | None],
         on_opened: Callable[[str, str, str], None],
-        on_closed: Callable[[str, str, str], None],
+        on_closed: Callable[..., None],
         on_waiting: Callable[[str, str, bool], None],
     ) -> None:
         self._clients = clients
@@ -173,7 +175,7 @@ class PendingServerRequests:
         if allows(answer):
             self._tell_waiting(question, is_waiting=False)
         self._remember_answerer(question, client)
-        self._close(question, _outcome(answer), except_client=client)
+        self._close(question, _outcome(answer), client, *_entries(question, answer))
         return True
 
     def _tell_waiting(self, question: ServerRequest, *, is_waiting: bool) -> None:
@@ -261,23 +263,37 @@ class PendingServerRequests:
         )
         client.connection.send(request)
 
-    def _close(self, question: ServerRequest, outcome: str, except_client: Client | None) -> None:
-        self._forget(question, outcome)
+    def _close(
+        self,
+        question: ServerRequest,
+        outcome: str,
+        except_client: Client | None,
+        *entries: ev.EntryRecorded,
+    ) -> None:
+        self._forget(question, outcome, *entries)
         params = {"threadId": question.thread_id, "requestId": question.id}
         for client in self._clients.all():
             if client is not except_client and client.id in question.asked:
                 client.notify("serverRequest/resolved", params)
 
-    def _forget(self, question: ServerRequest, outcome: str) -> None:
+    def _forget(self, question: ServerRequest, outcome: str, *entries: ev.EntryRecorded) -> None:
         del self._open[question.id]
         if question.thread_id is not None:
-            self._on_closed(question.thread_id, question.id, outcome)
+            self._on_closed(question.thread_id, question.id, outcome, *entries)
 
 
 def _answer_in(method: str, message: Reply) -> msgspec.Struct | None:
     return (
         None if isinstance(message, jsonrpc.ErrorResponse) else read_answer(method, message.result)
     )
+
+
+def _entries(question: ServerRequest, answer: msgspec.Struct) -> list[ev.EntryRecorded]:
+    given = given_in(answer)
+    if given is None:
+        return []
+    entry = asked_and_answered(as_dict(msgspec.json.decode(question.params)), given)
+    return [] if entry is None else [entry]
 
 
 def _pass_on(refusal: Reply, request_id: Raw, answerer: Answerer) -> None:

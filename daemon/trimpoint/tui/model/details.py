@@ -152,6 +152,10 @@ def _lines(entry: TimelineActivity) -> Iterator[Detail]:
             text = "\n\n".join(map(str, said)).strip() or entry.title
             if "\n" in text or len(text) > len(entry.title):
                 yield from _plain(text)
+        case "userInput":
+            for part in map(as_dict, as_list(detail.get("questions"))):
+                yield from _plain(str(part.get("question")), "place")
+                yield from _plain(str(part.get("answer") or "(no answer)"))
         case "plan":
             yield from _plain(str(detail.get("text") or ""))
         case _:

@@ -13,6 +13,7 @@ import msgspec
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.decide.overflow import EXCEEDED
+from trimpoint.core.model.asked import ASKED
 from trimpoint.core.model.ledger import Entry, Turn
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.methods.history.history_markers import Markers
@@ -157,7 +158,8 @@ def items_read(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
     """
     wanted = msgspec.convert(params, _ItemsReadParams)
     rows = (state.entries[index] for index in _places_of(state, wanted.turn_id))
-    return {"data": [_item_row(entry) for entry in rows if entry.id in wanted.item_ids]}
+    named = (entry for entry in rows if entry.id in wanted.item_ids and entry.role != ASKED)
+    return {"data": [_item_row(entry) for entry in named]}
 
 
 def _places_of(state: ThreadState, turn_id: str) -> range:
@@ -202,8 +204,9 @@ def _rows(state: ThreadState, places: range, markers: Markers) -> list[dict[str,
     rows: list[dict[str, Any]] = []
     for place in places:
         entry = state.entries[place]
+        own = [] if entry.role == ASKED else [_item_row(entry)]  # Codex has no such item
         group = [
-            _item_row(entry),
+            *own,
             *(
                 {
                     "turnId": entry.turn_id,

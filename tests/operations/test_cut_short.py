@@ -65,6 +65,25 @@ def test_a_turn_that_completed_leaves_no_part() -> None:
     assert said(answers) == []
 
 
+def test_what_a_person_has_allowed_is_recorded_so() -> None:
+    items = UnfinishedItems(MemoryStateDirectory())
+    answers = CutShort(items)
+    for name in ("c1", "c2", "c3"):
+        started = {"type": "commandExecution", "id": name, "status": "inProgress"}
+        answers.note("thread", message("item/started", item=started))
+    for name in ("c1", "c2"):
+        items.set_waiting("thread", name, True)
+    items.set_waiting("thread", "c1", False)
+    detail = b'{"type":"commandExecution"}'
+    done = [
+        ev.EntryRecorded("turn", name, "activity", "commandExecution", "ls", detail)
+        for name in ("c1", "c2", "c3", "c4")
+    ]
+    facts = answers.before_end("thread", (*done, ev.ThreadRenamed("name")))
+    details = [one.detail for one in facts if isinstance(one, ev.EntryRecorded)]
+    assert details == [b'{"type":"commandExecution","approval":"allowed"}', *[detail] * 3]
+
+
 def test_only_the_newest_unfinished_answer_is_kept() -> None:
     answers = cut_short()
     begun(answers)

@@ -155,6 +155,10 @@ async def test_an_approval_is_a_card_that_is_answered_by_a_key(stage: Stage) -> 
         await stage.page.locator(".main").get_by_text(outcome, exact=True).wait_for()
         await stage.idle()
         assert file.exists() == (key == "y")
+    await stage.page.reload()
+    of_turns = stage.page.locator(".activity-facts", has_text="allowed")
+    await of_turns.wait_for()
+    assert await of_turns.count() == 1
 
 
 async def test_two_windows_show_the_same_and_a_question_is_answered_once(stage: Stage) -> None:

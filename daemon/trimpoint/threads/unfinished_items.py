@@ -38,13 +38,14 @@ _READ_AT_BYTES = 262_144
 class UnfinishedItem:
     """An item of a turn. `entry(text, is_declined)` makes its entry, or returns None if there is
     nothing to record yet. `is_waiting`: a person was asked whether it may be done, and has not
-    allowed it.
+    allowed it; `is_allowed`: has allowed it.
     """
 
     turn_id: str
     is_answer: bool
     entry: Callable[[str, bool], ev.EntryRecorded | None]
     is_waiting: bool = False
+    is_allowed: bool = False
     _pieces: deque[str] = field(default_factory=deque[str])
     _chars: int = 0
 
@@ -115,7 +116,13 @@ class UnfinishedItems:
         """Records whether an item waits for a person, who has not allowed it."""
         thread = self._threads.get(thread_id)
         if thread is not None and (item := thread.items.get(item_id)) is not None:
-            item.is_waiting = is_waiting
+            item.is_waiting, item.is_allowed = is_waiting, not is_waiting
+
+    def is_allowed(self, thread_id: str, item_id: str) -> bool:
+        """Returns whether a person has allowed an item that is not removed yet."""
+        thread = self._threads.get(thread_id)
+        item = None if thread is None else thread.items.get(item_id)
+        return item is not None and item.is_allowed
 
     def remove(self, thread_id: str, item_id: str) -> None:
         """Removes an item, which is finished."""

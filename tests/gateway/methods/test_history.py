@@ -109,6 +109,16 @@ def test_an_item_that_was_kept_whole_is_shown_whole() -> None:
     assert next(history.all_turns(conversation.state))["items"][1] == PROMPT_ITEM
 
 
+def test_codex_does_not_say_what_a_person_has_allowed() -> None:
+    conversation = started()
+    conversation.turn()
+    detail = b'{"type":"commandExecution","id":"c","approval":"allowed"}'
+    allowed = ev.EntryRecorded("turn-1", "c", "activity", "commandExecution", "ls", detail)
+    conversation.report(allowed)
+    [turn] = history.all_turns(conversation.state)
+    assert turn["items"][-1] == {"type": "commandExecution", "id": "c"}
+
+
 def test_items_come_oldest_first_with_their_turns() -> None:
     page = history.items_page(several_generations().state, {})
     assert [row["turnId"] for row in page["data"]] == [

@@ -73,7 +73,7 @@ export function Activity({ entry, folder, jump }) {
                 </span>
                 ${isDiscarded && html`<span class="tag">not in context</span>`}
                 ${isMasked && html`<span class="tag">output not in context</span>`}
-                <span class="activity-facts">${isRunning ? html`<span class="spinner" aria-label="running"></span>` : facts.text}</span>
+                <span class="activity-facts">${isRunning ? html`<span class="spinner" aria-label="running"></span>` : html`${entry.detail?.approval === "allowed" && html`<span title="A person was asked, and allowed it">allowed${facts.text ? " · " : ""}</span>`}${facts.text}`}</span>
                 <span class="activity-chevron"><${Icon} name="chevron" /></span>
             </button>
             ${isOpen ? html`<div class="activity-body">${bodyOf(entry, folder)}</div>` : html`<${OutputEnd} text=${entry.detail?.aggregatedOutput} />`}
@@ -143,6 +143,7 @@ function factsOf(role, detail) {
     }
     return { text: "", isBad: detail?.status === "failed" };
 }
+
 
 /** @param {Change[]} changes */
 function changedLines(changes) {

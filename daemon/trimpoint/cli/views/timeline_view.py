@@ -23,7 +23,7 @@ from trimpoint_protocol.readmodel import (
 
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.age import clock_time, duration
-from trimpoint.core.model.asked import ASKED
+from trimpoint.core.model.asked import APPROVAL, ASKED
 from trimpoint.core.model.shell_commands import as_typed, in_one_line, unwrapped
 
 if TYPE_CHECKING:  # most commands show no Markdown
@@ -222,10 +222,13 @@ def display_title(title: str) -> str:
 
 
 def _outcome(entry: TimelineActivity) -> Text | None:
-    """Returns how an activity ended and how long it took; None if it succeeded within a second."""
+    """Returns how an activity ended, whether a person allowed it, and how long it took; None if it
+    succeeded within a second, unasked.
+    """
     detail = as_dict(entry.detail)
     took_ms = detail.get("durationMs")
     took = duration(took_ms / 1000) if isinstance(took_ms, int) and took_ms >= _LONG_MS else ""
+    took = " · ".join(filter(None, ("allowed" if detail.get(APPROVAL) else "", took)))
     ended = ending_words(detail)
     if not ended:
         return Text(took, "dim") if took else None

@@ -1,4 +1,6 @@
-"""Builds the entry of a question that a person has answered. Codex lists no item for it."""
+"""Builds the entry of a question that a person has answered. Codex lists no item for it, and does
+not say of a command or an edit that a person was asked.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +12,9 @@ from trimpoint.core.model import events as ev
 
 ASKED = "userInput"
 """The role of such an entry, and the type of its detail, which no item of Codex has."""
+
+APPROVAL = "approval"
+"""The member of an activity's detail that says that a person allowed it: no member of Codex."""
 
 _SECRET = "••••"
 

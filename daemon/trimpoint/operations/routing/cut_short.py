@@ -13,6 +13,7 @@ from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.translate import entry_of
 from trimpoint.core.decide.new_facts import CUT_SHORT
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.asked import APPROVAL
 from trimpoint.threads.unfinished_items import UnfinishedItem, UnfinishedItems
 
 STARTED, COMPLETED = "item/started", "item/completed"
@@ -48,9 +49,10 @@ class CutShort:
             self._items.add(thread_id, lines)
 
     def before_end(self, thread_id: str, facts: tuple[ev.AnyEvent, ...]) -> tuple[ev.AnyEvent, ...]:
-        """Returns `facts`; if they end a turn and cut it short, with what was unfinished in it
-        before that.
+        """Returns `facts`, with the approval of what a person has allowed; if they end a turn and
+        cut it short, with what was unfinished in it before that.
         """
+        facts = tuple(self._with_approval(thread_id, one) for one in facts)
         ending = end_in(facts)
         if ending is None:
             return facts
@@ -59,6 +61,14 @@ class CutShort:
             return facts
         cut = (item.fact(is_declined=item.is_waiting) for item in items)
         return put_before(facts, ending, filter(None, cut))
+
+    def _with_approval(self, thread_id: str, fact: ev.AnyEvent) -> ev.AnyEvent:
+        if not isinstance(fact, ev.EntryRecorded) or fact.kind != "activity":
+            return fact
+        if not self._items.is_allowed(thread_id, fact.entry_id):
+            return fact
+        item = {**msgspec.json.decode(fact.detail), APPROVAL: "allowed"}
+        return msgspec.structs.replace(fact, detail=msgspec.json.encode(item))
 
     def take(self, thread_id: str) -> tuple[ev.AnyEvent, ...]:
         """Returns the facts of what is unfinished in the thread, and forgets it."""

@@ -13,7 +13,7 @@ import msgspec
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.decide.overflow import EXCEEDED
-from trimpoint.core.model.asked import ASKED
+from trimpoint.core.model.asked import APPROVAL, ASKED
 from trimpoint.core.model.ledger import Entry, Turn
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.methods.history.history_markers import Markers
@@ -101,6 +101,7 @@ def item_object(entry: Entry) -> dict[str, Any]:
     """
     if entry.detail:
         item: dict[str, Any] = msgspec.json.decode(entry.detail)
+        item.pop(APPROVAL, None)
         return item
     if entry.role == "user":
         content: list[dict[str, Any]] = [{"type": "text", "text": entry.text, "text_elements": []}]

@@ -7,8 +7,6 @@ from trimpoint.tui.model.choosing import Choosing, Option, matches
 from trimpoint.tui.model.details import MAX_LINES, can_open, details, short_summary, text_of
 from trimpoint.tui.model.inspection import Inspection, Share
 from trimpoint.tui.model.keys import KEYS
-from trimpoint.tui.model.own_commands import OwnCommand, OwnName, complete_own, own_command
-from trimpoint.tui.model.popup import Popup
 from trimpoint.tui.model.prompt import MAX_HISTORY, History, Outgoing, is_command
 from trimpoint.tui.model.questions import Card
 from trimpoint.tui.model.state import ChatState, Notice, Question, Tone, outcome_notice
@@ -20,7 +18,6 @@ from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 
 from tests.chat.entries import (
     banner,
-    command,
     context,
     did,
     divider,
@@ -118,71 +115,6 @@ def test_what_the_agent_has_read_is_recognized_by_its_id_or_by_its_text() -> Non
         assert state.steered == {"1": "one"}
     state.note_turn("thread.turn-completed", {})
     assert (state.steered, state.returned, state.unsent("half")) == ({}, ["one"], "one\n\nhalf")
-
-
-def test_a_command_that_takes_something_away_is_never_the_first_of_the_menu() -> None:
-    popup = Popup()
-    popup.show("/", [command("clear"), command("context"), command("undo"), command("search")])
-    assert [one.name for one in popup.commands] == ["context", "search", "clear", "undo"]
-    popup.show("/clear", [command("clear"), command("clearer")])
-    assert popup.completed("/clear") == "/clear"
-
-
-def test_a_row_of_the_menu_is_taken_only_for_the_text_that_it_was_made_for() -> None:
-    popup = Popup()
-    popup.show("/", [command("clear", "/clear [N]")])
-    assert popup.completed("/undo") is None
-    assert popup.completed("/") == "/clear "
-
-
-def test_the_menu_keeps_its_choice_closes_and_completes() -> None:
-    popup = Popup()
-    popup.move(1)
-    assert (popup.is_open, popup.choice, popup.completed(popup._text), popup.is_whole()) == (
-        False, None, None, False,
-    )  # fmt: skip
-    popup.show("/c", [command("clear", "/clear [N]"), command("context")])
-    popup.move(1)
-    popup.show("/co", [command("compact", "/compact [x]"), command("context")])
-    assert (popup.choice or command("x")).name == "context"
-    assert popup.completed(popup._text) == "/context"
-    popup.move(1)
-    assert popup.completed(popup._text) == "/compact "
-    popup.show(":compact", [command("compact", "/compact [x]")])
-    assert (popup.completed(popup._text), popup.is_whole()) == (":compact ", True)
-    popup.close()
-    assert not popup.is_open
-    popup.show("/c", [command("clear")])
-    assert popup.is_open
-    popup.hide()
-    assert not popup.is_open
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("/threads", OwnCommand(OwnName.THREADS, "")),
-        (":quit", OwnCommand(OwnName.QUIT, "")),
-        ("/rename  A name", OwnCommand(OwnName.RENAME, "A name")),
-        ("/rename", None),
-        ("/revert", OwnCommand(OwnName.TURNS, "")),
-        ("/revert 3", None),
-        ("threads", None),
-        ("/clear", OwnCommand(OwnName.KEEP, "")),
-        ("/clear 3", None),
-        ("/compact", None),
-    ],
-)
-def test_commands_of_the_screen_are_distinguished_from_others(
-    text: str, expected: OwnCommand | None
-) -> None:
-    assert own_command(text) == expected
-
-
-def test_commands_of_the_screen_are_in_the_menu() -> None:
-    assert [one.usage for one in complete_own("/r")] == ["/rename NAME"]
-    assert len(complete_own("/")) == 10
-    assert complete_own("r") == []
 
 
 def test_a_list_is_filtered_loosely_and_the_best_come_first() -> None:

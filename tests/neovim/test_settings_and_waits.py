@@ -72,7 +72,7 @@ async def test_clear_without_a_number_lets_the_person_choose_what_is_kept() -> N
     async with opened_chat() as chat:
         editor = chat.editor
         await chat.turns("One?|first answer", "Two?|second answer")
-        await chat.type("/clear")
+        await chat.type("/clear --force")
         await editor.shows("Keep the last turn: Two?")
         await editor.keys("2<CR>")
         await editor.shows("Context cleared")

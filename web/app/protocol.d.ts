@@ -188,12 +188,15 @@ export type CommandHint = {
 
 /**
  * A slash command, for menus and help.
+ *
+ * `asksWith`: where this is given, a command of nothing but its name and some of these switches does not say yet which turns it means; a client that can ask lets a person choose them.
  */
 export type CommandInfo = {
     name: string;
     usage: string;
     summary: string;
     details: string;
+    asksWith?: string[] | null;
 };
 
 /**
@@ -210,7 +213,7 @@ export type CommandList = {
  *
  * What a person reads has parts, so that each client can word them: `said` is what happened, `hints` are commands that help on, `undo` is the command that takes this one back. Commands are written as they are typed in a chat, such as `/undo`. `message` is all of it in one text.
  *
- * `newThreadId` is the thread that `/new` made or, where the thread is archived, the one that continues it. With `dryRun` nothing was changed, and the answer says what the command would do. `operationId` is the id that its progress has, where the command started an operation. `draft` is what the person is to decide about; `message` has its text too.
+ * `newThreadId` is the thread that `/new` made or, where the thread is archived, the one that continues it. With `dryRun` nothing was changed, and the answer says what the command would do. `operationId` is the id that its progress has, where the command started an operation. `draft` is what the person is to decide about; `message` has its text too. `trims` marks a command that takes something out of the agent's context.
  */
 export type CommandOutcome = {
     handled: boolean;
@@ -233,6 +236,7 @@ export type CommandOutcome = {
     dryRun?: boolean | null;
     operationId?: string | null;
     draft?: CommandDraft | null;
+    trims?: boolean | null;
 };
 
 /**

@@ -27,12 +27,17 @@ __all__ = [
 
 
 class CommandInfo(Result, frozen=True, kw_only=True):
-    """A slash command, for menus and help."""
+    """A slash command, for menus and help.
+
+    `asksWith`: where this is given, a command of nothing but its name and some of these switches
+    does not say yet which turns it means; a client that can ask lets a person choose them.
+    """
 
     name: str
     usage: str
     summary: str
     details: str
+    asks_with: list[str] | None = None
 
 
 class CommandList(Result, frozen=True, kw_only=True):
@@ -161,7 +166,8 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     `newThreadId` is the thread that `/new` made or, where the thread is archived, the one that
     continues it. With `dryRun` nothing was changed, and the answer says what the command would do.
     `operationId` is the id that its progress has, where the command started an operation. `draft`
-    is what the person is to decide about; `message` has its text too.
+    is what the person is to decide about; `message` has its text too. `trims` marks a command that
+    takes something out of the agent's context.
     """
 
     handled: bool
@@ -184,6 +190,7 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     dry_run: bool | None = None
     operation_id: str | None = None
     draft: CommandDraft | None = None
+    trims: bool | None = None
 
 
 class CommandProgress(Result, frozen=True, kw_only=True):

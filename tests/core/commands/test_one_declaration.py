@@ -61,8 +61,6 @@ MAY_LIST = {
     "core/views/stats_text.py": "triggers of trims, as journals have them",
     "core/views/trim_outcome.py": "triggers of trims, as journals have them",
     "gateway/commands/codex_tui/trim_notices.py": "kinds of operations",
-    "tui/model/popup.py": "rows that Enter takes only when chosen; the protocol does not say which",
-    "acp/sessions/command_run.py": "the commands whose outcome is drawn as a compaction",
 }
 
 

@@ -357,3 +357,23 @@ def test_an_argument_longer_than_the_limit_is_refused(name: str) -> None:
 def test_a_word_of_megabytes_is_no_command() -> None:
     assert parse("/" + "a" * 5_000_000) == NotACommand()
     assert complete("/" + "a" * 5_000_000) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_unnamed"),
+    [
+        ("/clear", True),
+        ("/clear --force", True),
+        ("/clear 0", False),
+        ("/clear --dry-run", False),
+        ("/revert --context", True),
+        ("/revert --undo", False),
+        ("/compact", False),
+    ],
+)
+def test_a_command_that_does_not_say_which_turns_it_means_is_known(
+    text: str, is_unnamed: bool
+) -> None:
+    command = parse(text)
+    assert isinstance(command, Command)
+    assert command.is_unnamed is is_unnamed

@@ -40,3 +40,27 @@ for _ = 1, 2 do
   end)
   assert(problem:find("this picker is broken"))
 end
+
+-- The key that closed a list does nothing else as long as it is held.
+local pressed = 0
+vim.keymap.set("n", "<CR>", function()
+  pressed = pressed + 1
+end)
+local function press(after_ms)
+  clock = clock + after_ms
+  vim.api.nvim_feedkeys(vim.keycode("<CR>"), "tx", false)
+  return pressed
+end
+
+assert(press(2000) == 1)
+vim.ui.select = function(items, _, resume)
+  resume(items[1])
+end
+task.run(function()
+  choose.from({ "yes" }, {})
+end)
+assert(press(600) == 1, "the first repeat of a held key")
+assert(press(30) == 1, "the next ones")
+assert(press(30) == 1)
+assert(press(200) == 2, "the key was let go, and pressed again")
+assert(press(30) == 3, "what closed no list is not held back")

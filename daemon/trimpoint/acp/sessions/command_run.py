@@ -10,7 +10,7 @@ from trimpoint.acp.connection.daemon import DaemonLink
 from trimpoint.acp.connection.editor import Editor
 from trimpoint.acp.connection.peer import RpcError
 from trimpoint.acp.sessions.prompt import Prompt
-from trimpoint.acp.translate.turn_choice import Unnamed, unnamed
+from trimpoint.acp.translate.turn_choice import Unnamed, may_ask, unnamed
 from trimpoint.acp.wire.answers import PromptEnded, StopReason
 from trimpoint.acp.wire.content import Text
 from trimpoint.acp.wire.updates import (
@@ -21,7 +21,6 @@ from trimpoint.acp.wire.updates import (
     ToolCallStarted,
 )
 
-TRIMS = frozenset({"accept", "clear", "compact", "compress", "mask"})
 _STATUS: dict[str, CompactionStatus] = {
     "completed": "completed",
     "failed": "failed",
@@ -52,7 +51,7 @@ class CommandRun:
         :raises RpcError: when the command could not be run.
         """
         self._prompt.became(self)
-        asked = unnamed(text)
+        asked = await self._unnamed(text)
         wanted = text if asked is None else await self._with_number(asked, text)
         if asked is not None and wanted is None:
             outcome = asked.nothing_chosen
@@ -95,6 +94,12 @@ class CommandRun:
             self._interrupts = asyncio.get_running_loop().create_task(
                 self._interrupt(self.operation_id)
             )
+
+    async def _unnamed(self, text: str) -> Unnamed | None:
+        name = may_ask(text)
+        if name is None:
+            return None
+        return unnamed(text, await self._link.request("commands/complete", text=f"/{name}"))
 
     async def _with_number(self, asked: Unnamed, text: str) -> str | None:
         """Returns the command that the person wants; None if they chose nothing."""
@@ -139,7 +144,7 @@ class CommandRun:
             "cancelled" if outcome.get("draft") else as_text(outcome.get("status"))
         )
         compaction_id = as_text(outcome.get("operationId")) or self.operation_id
-        is_trim = outcome.get("command") in TRIMS and not outcome.get("dryRun")
+        is_trim = outcome.get("trims") and not outcome.get("dryRun")
         if (
             status is None
             or compaction_id is None

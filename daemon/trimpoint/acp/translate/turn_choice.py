@@ -5,13 +5,13 @@ from typing import NamedTuple
 from trimpoint_protocol.hidden_characters import visible
 from trimpoint_protocol.lenient import Json, as_dicts, as_text
 
+from trimpoint.acp.translate.commands import command_name
 from trimpoint.acp.translate.permissions import Option, Permission
 from trimpoint.acp.translate.status import shortened
 from trimpoint.acp.wire.content import ToolCall
 
 MOST_OFFERED = 8
 MAX_WORDS_CHARS = 60
-_SWITCHES = frozenset({"--context", "--force"})
 _TITLES = {
     "clear": "What stays in the agent's context?",
     "revert": "How far does the thread go back?",
@@ -58,13 +58,22 @@ class Unnamed(NamedTuple):
         }
 
 
-def unnamed(text: str) -> Unnamed | None:
-    """Returns a command that does not say which turns it means; None for any other text."""
-    typed, *rest = text.split() or [""]
-    name = typed[1:].lower()
-    if typed[:1] not in ("/", ":") or name not in _TITLES or not _SWITCHES.issuperset(rest):
-        return None
-    return Unnamed(name, "".join(f" {one}" for one in rest))
+def may_ask(text: str) -> str | None:
+    """Returns the name of the command that `text` may be, if it is one that can ask for turns."""
+    name = command_name(text)
+    return name if name in _TITLES else None
+
+
+def unnamed(text: str, listed: Json) -> Unnamed | None:
+    """Returns a command that does not say which turns it means; None for any other text. `listed`
+    is the daemon's list of commands.
+    """
+    name, rest = may_ask(text), text.split()[1:]
+    for one in as_dicts(listed.get("commands")):
+        switches = one.get("asksWith")
+        if one.get("name") == name and switches is not None and set(rest) <= {*switches}:
+            return Unnamed(as_text(name), "".join(f" {switch}" for switch in rest))
+    return None
 
 
 def _kept(turns: list[Json]) -> list[Option]:

@@ -113,11 +113,9 @@ def _with_guidance(text: str, guidance: str) -> str:
 async def _with_number(client: Client, thread_id: str, text: str) -> str:
     """Returns a command with the turn that it does not name, and any other as it is."""
     parsed = parse(text)
-    match parsed:
-        case Clear(keep=None, dry_run=False) | Revert(turn=None, undo=False, dry_run=False):
-            found = await client.request("orchestration/snapshot", threadId=thread_id, turns=0)
-        case _:
-            return text
+    if not isinstance(parsed, Clear | Revert) or not parsed.is_unnamed:
+        return text
+    found = await client.request("orchestration/snapshot", threadId=thread_id, turns=0)
     name, _, switches = text.partition(" ")
     if isinstance(parsed, Clear):
         number = await _turns_to_keep(int(found["thread"]["activeTurnCount"]))

@@ -23,6 +23,7 @@ class Accept(Change):
         "text that follows in its place. A draft ends when the context changes."
     )
     shell_group: ClassVar[Group | None] = "context"
+    trims: ClassVar = True
 
     draft: str | None = word("draft", DRAFT_ID, "the draft that is meant, as its answer names it")
     new_text: str | None = text("[text…]", "what to take in its place")

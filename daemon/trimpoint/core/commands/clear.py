@@ -35,6 +35,8 @@ class Clear(Change):
         "what would happen."
     )
     shell_group: ClassVar[Group | None] = "context"
+    trims: ClassVar = True
+    asks_with: ClassVar[tuple[str, ...] | None] = ("force",)
 
     keep: int | str | None = word(
         "N", TURNS_OR_STRETCH, "turns to keep, none without it; or turns to remove, such as 4..12"

@@ -40,6 +40,7 @@ class Compact(Change):
         "--dry-run only says what would happen. If it fails, nothing changes."
     )
     shell_group: ClassVar[Group | None] = "context"
+    trims: ClassVar = True
 
     turns: str | None = word("turns", STRETCH, "the turns to summarize, such as 4..12; else all")
     keep: int = option("N", TURNS, "keep the last N turns word for word", 0)

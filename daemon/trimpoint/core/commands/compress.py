@@ -27,6 +27,7 @@ class Compress(Change):
         "what would go. Tokens are estimates."
     )
     shell_group: ClassVar[Group | None] = "context"
+    trims: ClassVar = True
 
     target: int | None = word(
         "target tokens", TOKENS, "get down to about this many, such as 50000 or 50k"

@@ -1,7 +1,7 @@
 """The base classes of commands: what each declares, and what it can do."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from trimpoint.core.commands.arguments import Argument, arguments, spelled_option, usage_of
@@ -31,7 +31,10 @@ class Command:
 
     `summary` is a line for menus and lists, and `details` are the sentences that explain the
     command; `{pins}` in them stands for the command of that name. `shell_group` is None where the
-    shell has no such command, or one of its own with other arguments.
+    shell has no such command, or one of its own with other arguments. `trims` says whether the
+    command takes something out of the agent's context, and `goes_back` whether it leaves what is
+    there for another state: neither is offered first. `asks_with` names the switches with which the
+    command does not say yet which turns it means, so that a client asks; None if it needs none.
     """
 
     command: ClassVar[str]
@@ -39,6 +42,17 @@ class Command:
     details: ClassVar[str]
     shell_group: ClassVar[Group | None] = None
     is_change: ClassVar[bool] = False
+    trims: ClassVar[bool] = False
+    goes_back: ClassVar[bool] = False
+    asks_with: ClassVar[tuple[str, ...] | None] = None
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Returns whether the command does not say yet which turns it means."""
+        return self.asks_with is not None and all(
+            name in self.asks_with or value is None or value is False
+            for name, value in asdict(self).items()
+        )
 
     @classmethod
     def arguments(cls) -> dict[str, Argument]:

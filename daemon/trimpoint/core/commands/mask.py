@@ -23,6 +23,7 @@ class Mask(Change):
         "pinned stay, and the answer names them. --dry-run only says what would happen."
     )
     shell_group: ClassVar[Group | None] = "context"
+    trims: ClassVar = True
 
     turns: str | None = word("turns", TURN_OR_STRETCH, "the turns, such as 5, 4..12, ..12 or 4..")
     dry_run: bool = dry_run()

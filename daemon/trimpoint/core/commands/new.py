@@ -25,6 +25,7 @@ class New(Change):
         "--dry-run only says what would happen."
     )
     shell_group: ClassVar[Group | None] = "context"
+    goes_back: ClassVar = True
 
     pins: bool = switch("begin it with what is pinned")
     dry_run: bool = dry_run()

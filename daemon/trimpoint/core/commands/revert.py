@@ -30,6 +30,8 @@ class Revert(Change):
         "be done. If it fails, nothing changes."
     )
     shell_group: ClassVar[Group | None] = "history"
+    goes_back: ClassVar = True
+    asks_with: ClassVar[tuple[str, ...] | None] = ("context", "force")
 
     turn: int | str | None = word("turn", TURN, "number or id of the turn to go back to")
     undo: bool = switch("take back the last revert", instead_of="turn")

@@ -23,6 +23,7 @@ class Undo(Change):
         "context may not fit. Files stay as they are. --dry-run only says what would happen."
     )
     shell_group: ClassVar[Group | None] = "history"
+    goes_back: ClassVar = True
 
     redo: bool = switch("make it again, until something else is done")
     force: bool = switch("even where the context may not fit")

@@ -212,5 +212,4 @@ def _summarized_in(state: ThreadState, first: int, last: int) -> tuple[int, int]
 
 
 def _entries(segments: list[ContextSegment]) -> str:
-    count = sum(len(segment.entry_ids) for segment in segments)
-    return "1 entry" if count == 1 else f"{count:,} entries"
+    return counted(sum(len(segment.entry_ids) for segment in segments), "entry")

@@ -241,10 +241,11 @@ def block_text(block: BusyReason) -> str:
 
 
 def counted(count: int, noun: str, zero: str = "0") -> str:
-    """Returns `count` with `noun` in the singular or plural: `1 turn`, `2,000 turns`; of none
+    """Returns `count` with `noun` in the singular or plural: `1 turn`, `2,000 entries`; of none
     `zero`.
     """
-    return f"{f'{count:,}' if count else zero} {noun}{'' if count == 1 else 's'}"
+    plural = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    return f"{f'{count:,}' if count else zero} {noun if count == 1 else plural}"
 
 
 def operation_under_way(state: ThreadState, operation_id: str) -> Operation | None:

@@ -263,16 +263,12 @@ def called(boundary: Boundary) -> str:
     return _CALLED.get(boundary.trigger, "the trim")
 
 
-def _entries(count: int) -> str:
-    return "1 entry" if count == 1 else f"{count} entries"
-
-
 def removed_text(discard: Discard) -> str:
     """Returns a part of a sentence that says what a discard took out and masked."""
     count, masked = len(discard.entry_ids), len(discard.masked_entry_ids)
-    parts = [_entries(count)] if count else []
+    parts = [counted(count, "entry")] if count else []
     if masked:
-        parts.append(f"the output of {_entries(masked)}")
+        parts.append(f"the output of {counted(masked, 'entry')}")
     return f"{' and '.join(parts)} of about {discard.est_tokens:,} tokens"
 
 

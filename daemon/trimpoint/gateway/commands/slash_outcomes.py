@@ -9,6 +9,7 @@ from trimpoint_protocol.methods import CommandDraft, CommandOutcome, CommandStat
 from trimpoint_protocol.shapes.checkpoints import RevertedFiles
 
 from trimpoint.core.commands.accept import Accept, accepting
+from trimpoint.core.commands.registry import REGISTRY
 from trimpoint.core.model.ledger import Discard
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.spelling import Spelling
@@ -43,7 +44,10 @@ def outcome(
     """Returns the outcome of a command of ours. `said` is what happened, in sentences for a person;
     the other members are those of `CommandOutcome`, and `message` is worded from all of them.
     """
-    made = CommandOutcome(handled=True, command=command, status=status, said=said, **members)
+    trims = True if command in REGISTRY and REGISTRY[command].trims else None
+    made = CommandOutcome(
+        handled=True, command=command, status=status, said=said, trims=trims, **members
+    )
     return with_members(made)
 
 

@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 from trimpoint_protocol.methods import CommandInfo
 
+from trimpoint.core.commands.declaration import Command
+from trimpoint.core.commands.parsing import parse
+from trimpoint.core.commands.registry import REGISTRY
+
 
 class OwnName(StrEnum):
     """The names of the screen's own commands."""
@@ -51,13 +55,18 @@ _TAKES_TEXT = {OwnName.RENAME: "NAME"}
 def own_command(text: str) -> OwnCommand | None:
     """Returns `text` as one of the screen's own commands; None for any other text.
 
-    `/revert` without a turn, `/clear` without a number and `/search` without words open a list to
-    choose from; with an argument they are the daemon's.
+    A command that does not say which turns it means opens a list to choose from, and so does
+    `/search` without words; with an argument they are the daemon's.
     """
+    parsed = parse(text)
+    if isinstance(parsed, Command) and parsed.is_unnamed:
+        return OwnCommand(OwnName(parsed.command), _split(text.strip()[1:])[1])
     sign, (word, rest) = text.strip()[:1], _split(text.strip()[1:])
     if sign not in ("/", ":") or word not in tuple(OwnName):
         return None
     name = OwnName(word)
+    if name in REGISTRY and name is not OwnName.SEARCH:
+        return None
     return OwnCommand(name, rest) if bool(rest) is (name in _TAKES_TEXT) else None
 
 

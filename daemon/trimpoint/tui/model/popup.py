@@ -7,18 +7,14 @@ from typing import Any
 from trimpoint_protocol.lenient import as_dict, as_list
 from trimpoint_protocol.methods import CommandInfo
 
+from trimpoint.core.commands.registry import REGISTRY
+from trimpoint.tui.model.own_commands import OwnName
+
 _PLACE = re.compile(r"(?:^|(?<=\s))@(\S*)$")
 _TAKES_AWAY = {
-    "accept",
-    "clear",
-    "compact",
-    "compress",
-    "mask",
-    "revert",
-    "new",
-    "undo",
-    "archive",
-    "quit",
+    *(name for name, kind in REGISTRY.items() if kind.trims or kind.goes_back),
+    OwnName.ARCHIVE,
+    OwnName.QUIT,
 }
 
 

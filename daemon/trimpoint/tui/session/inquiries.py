@@ -114,12 +114,15 @@ class Inquiries:
             lambda client: client.list_checkpoints(self._thread_id(), limit=limit)
         )
 
-    async def preview_revert(self, number: int, *, files: bool) -> CommandOutcome | None:
+    async def preview_revert(
+        self, number: int, *, files: bool, force: bool = False
+    ) -> CommandOutcome | None:
         """Returns what a revert to the end of a turn would do; 0 is before the first turn."""
         params = RevertPreviewParams(
             thread_id=self._thread_id(),
             turn_count=number,
             scope="files+context" if files else "context",
+            force=force,
         )
         return await self._access.attempt(lambda client: client.preview_revert(params))
 

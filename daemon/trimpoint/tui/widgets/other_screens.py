@@ -39,8 +39,6 @@ class OtherScreens(App[None]):
         self._escaped_at = -_TWICE_WITHIN_S
         self.screens: dict[OwnName, Callable[[], None]] = {
             OwnName.THREADS: self.action_threads,
-            OwnName.TURNS: self.action_turns,
-            OwnName.KEEP: self.action_keep,
             OwnName.SEARCH: self.action_search,
             OwnName.AGAIN: self.action_earlier,
             OwnName.EDITOR: self.action_editor,
@@ -65,6 +63,10 @@ class OtherScreens(App[None]):
         """Does what one of the screen's own commands says."""
         thread_id = self._state.thread_id
         match own.name:
+            case OwnName.TURNS:
+                self.action_turns(own.rest)
+            case OwnName.KEEP:
+                self.action_keep(own.rest)
             case name if (show := self.screens.get(name)) is not None:
                 show()
             case OwnName.QUIT:
@@ -124,10 +126,10 @@ class OtherScreens(App[None]):
         self._chat.open_new(self._state.folder)
         self.show_state()
 
-    def action_turns(self) -> None:
+    def action_turns(self, switches: str = "") -> None:
         """Shows the list of turns to revert to."""
         if self._state.thread_id is not None:
-            self.push_screen(RevertPicker(self._chat), self._run)
+            self.push_screen(RevertPicker(self._chat, switches), self._run)
 
     def action_earlier(self) -> None:
         """Shows the prompts that can be edited and sent again."""
@@ -145,10 +147,10 @@ class OtherScreens(App[None]):
             self.type_before(prompt)
         self.show_state()
 
-    def action_keep(self) -> None:
+    def action_keep(self, switches: str = "") -> None:
         """Shows the turns that a clear can keep."""
         if self._state.thread_id is not None:
-            self.push_screen(KeepPicker(self._chat), self._run)
+            self.push_screen(KeepPicker(self._chat, switches), self._run)
 
     def _run(self, command: str | None) -> None:
         if command is not None:

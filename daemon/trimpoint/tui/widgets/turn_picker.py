@@ -17,6 +17,7 @@ from trimpoint.tui.widgets.picker import Picker, columns
 
 MAX_TURNS = 200
 _MAX_FILES = 12
+_CONTEXT, _FORCE = "--context", "--force"
 R = TypeVar("R")
 
 
@@ -32,10 +33,12 @@ class TurnPicker(Picker[TurnCheckpoint, R]):
         Binding("tab", "files", show=False, priority=True),
     ]
 
-    def __init__(self, chat: Chat) -> None:
+    def __init__(self, chat: Chat, switches: str = "") -> None:
         super().__init__(self.heading_words, "number or words of the prompt")
         self._chat = chat
-        self._with_files = self.with_files
+        given = switches.split()
+        self._with_files = self.with_files and _CONTEXT not in given
+        self._switches = [one for one in given if one != _CONTEXT]
         self._previewed: TurnCheckpoint | None = None
         self._preview: CommandOutcome | None = None
 
@@ -94,15 +97,16 @@ class TurnPicker(Picker[TurnCheckpoint, R]):
     def take(self, value: TurnCheckpoint) -> None:
         """Shows the preview; the second time, closes the list with the result."""
         if (turn := self._previewed) is not None:
-            scope = "" if self._with_files else " --context"
-            self.dismiss(self.result(turn, f"/revert {self.reached(turn)}{scope}"))
+            switches = [*self._switches, *([] if self._with_files else [_CONTEXT])]
+            command = " ".join([f"/revert {self.reached(turn)}", *switches])
+            self.dismiss(self.result(turn, command))
         else:
             self._look(value)
 
     @work(exclusive=True)
     async def _look(self, turn: TurnCheckpoint) -> None:
         preview = await self._chat.inquiries.preview_revert(
-            self.reached(turn), files=self._with_files
+            self.reached(turn), files=self._with_files, force=_FORCE in self._switches
         )
         if preview is not None:
             self._previewed, self._preview = turn, preview
@@ -152,9 +156,10 @@ class RevertPicker(TurnPicker[str]):
 class KeepPicker(Picker[tuple[int | None, TurnCheckpoint | None], str]):
     """Lists the turns that `/clear` can keep; its result is the command to run."""
 
-    def __init__(self, chat: Chat) -> None:
+    def __init__(self, chat: Chat, switches: str = "") -> None:
         super().__init__("What stays in the agent's context?", "number or words of a prompt")
         self._chat = chat
+        self._switches = f" {switches}" if switches else ""
 
     def on_mount(self) -> None:
         self._read()
@@ -167,7 +172,7 @@ class KeepPicker(Picker[tuple[int | None, TurnCheckpoint | None], str]):
             return
         active = [one for one in reversed(found.turns) if one.number and not one.trimmed]
         if len(active) < 2:
-            self.dismiss("/clear")
+            self.dismiss(f"/clear{self._switches}")
             return
         _, *kept, none = offers(len(active), MAX_TURNS)
         options: list[Option[tuple[int | None, TurnCheckpoint | None]]] = [
@@ -199,7 +204,7 @@ class KeepPicker(Picker[tuple[int | None, TurnCheckpoint | None], str]):
     def take(self, value: tuple[int | None, TurnCheckpoint | None]) -> None:
         """Closes the list with the command."""
         count, _ = value
-        self.dismiss(None if count is None else f"/clear {count}")
+        self.dismiss(None if count is None else f"/clear {count}{self._switches}")
 
 
 def preview_text(preview: CommandOutcome) -> Text:

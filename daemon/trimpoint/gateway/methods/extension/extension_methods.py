@@ -16,6 +16,7 @@ from trimpoint_protocol.readmodel import ContextStatus, OrchestrationThread
 from trimpoint import __version__
 from trimpoint.codex.appserver.launch_requests import codex_home, decode_launch_request
 from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.core.commands.arguments import spelled_option
 from trimpoint.core.commands.declaration import Command
 from trimpoint.core.commands.parsing import complete, parse
 from trimpoint.core.commands.registry import REGISTRY
@@ -308,6 +309,9 @@ def _command_list(commands: Iterable[type[Command]]) -> m.CommandList:
                 usage=kind.usage(),
                 summary=kind.summary,
                 details=kind.explanation(),
+                asks_with=(
+                    None if kind.asks_with is None else [*map(spelled_option, kind.asks_with)]
+                ),
             )
             for kind in commands
         ]

@@ -12,6 +12,7 @@ M.PATIENCE_MS = 1500
 ---@field usage string
 ---@field summary string
 ---@field details string
+---@field asks_with string[]? switches with which it does not say yet which turns it means
 
 ---@param answer table?
 ---@return trimpoint.Command[]
@@ -22,6 +23,7 @@ local function shown(answer)
       usage = text.one_line(command.usage, 120),
       summary = text.one_line(command.summary, 200),
       details = text.printable(command.details or ""),
+      asks_with = command.asksWith,
     }
   end, answer and answer.commands or {})
 end

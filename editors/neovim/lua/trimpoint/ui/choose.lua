@@ -14,13 +14,24 @@ function M.now()
   return vim.uv.hrtime() / 1e6
 end
 
+-- ... and then this often.
+local REPEATS_MS = 150
+
 local last = { key = "", at = 0, is_held = false }
+-- The key that closed a list. As long as it is held, it does nothing else.
+local closing ---@type string?
 
 vim.on_key(function(_, typed)
-  if typed and typed ~= "" then
-    local now = M.now()
-    last = { key = typed, at = now, is_held = typed == last.key and now - last.at < REPEATED_MS }
+  if not typed or typed == "" then
+    return nil
   end
+  local now, before = M.now(), last
+  local is_held = typed == before.key and now - before.at < REPEATED_MS
+  last = { key = typed, at = now, is_held = is_held }
+  if closing == typed and now - before.at < (before.is_held and REPEATS_MS or REPEATED_MS) then
+    return ""
+  end
+  closing = nil
 end, vim.api.nvim_create_namespace("trimpoint.choose"))
 
 --- In a task: returns what was chosen, nil if nothing was. A picker that fails is as one that was
@@ -31,6 +42,7 @@ end, vim.api.nvim_create_namespace("trimpoint.choose"))
 function M.from(items, options)
   return task.await(function(resume)
     local is_shown, problem = pcall(vim.ui.select, items, options, function(chosen)
+      closing = M.now() - last.at < REPEATS_MS and last.key or nil
       resume(chosen, nil)
     end)
     if not is_shown then

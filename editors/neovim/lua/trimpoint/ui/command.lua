@@ -248,13 +248,6 @@ local function run_slash(name, call)
     return
   end
   local typed = vim.trim(("/%s %s"):format(name, call.rest))
-  if name == "revert" and call.rest == "" then
-    local number = pickers.turn(chat.talk.id --[[@as string]])
-    if not number then
-      return
-    end
-    typed = ("/revert %d"):format(number)
-  end
   local is_handled = slash.run(chat, typed, call.is_sure)
   if not is_handled then
     say.warning(("There is no command %q. :Trimpoint <Tab> lists them."):format(name))

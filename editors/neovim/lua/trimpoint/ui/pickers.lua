@@ -158,4 +158,8 @@ function M.turn(thread_id)
   return chosen and chosen.number
 end
 
+--- The lists for commands that do not say yet which turns they mean.
+---@type table<string, fun(thread_id: string): integer?>
+M.named = { clear = M.kept, revert = M.turn }
+
 return M

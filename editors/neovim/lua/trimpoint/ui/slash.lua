@@ -1,5 +1,6 @@
 --- Slash commands: the daemon knows and carries them out; here a person is asked before files are
 --- written, and told what came of it.
+local commands = require("trimpoint.completion.commands")
 local choose = require("trimpoint.ui.choose")
 local pages = require("trimpoint.ui.pages")
 local pickers = require("trimpoint.ui.pickers")
@@ -108,6 +109,24 @@ local function report(chat, outcome)
   return is_done or outcome.status == "skipped"
 end
 
+--- In a task: returns the name and the switches of a command that does not say yet which turns it
+--- means.
+---@param typed string
+---@return string? name, string? switches
+local function unnamed(typed)
+  local name, switches = vim.trim(typed):match("^[/:](%a+)(.*)$")
+  for _, command in ipairs(name and commands.of("/" .. name:lower()) or {}) do
+    local may = command.name == name:lower() and command.asks_with
+    local is_unnamed = may
+      and vim.iter(vim.split(switches, "%s+", { trimempty = true })):all(function(word)
+        return vim.list_contains(may, word)
+      end)
+    if is_unnamed then
+      return command.name, switches
+    end
+  end
+end
+
 --- In a task: has a command carried out.
 ---@param chat trimpoint.Chat
 ---@param typed string
@@ -115,12 +134,13 @@ end
 ---@return boolean is_handled, boolean is_done
 function M.run(chat, typed, is_sure)
   chat:say_nothing()
-  if typed:match("^[/:]clear%s*$") and chat.talk.id and not is_sure then
-    local kept = pickers.kept(chat.talk.id)
-    if not kept then
+  local name, switches = unnamed(typed)
+  if name and chat.talk.id and not is_sure then
+    local number = pickers.named[name](chat.talk.id)
+    if not number then
       return true, true
     end
-    typed = kept > 0 and ("/clear %d"):format(kept) or typed
+    typed = ("/%s %d%s"):format(name, number, switches)
   end
   if writes_files(typed) and not is_sure and not preview(chat, typed) then
     return true, true

@@ -306,9 +306,7 @@ def test_a_command_that_outlives_its_turn_is_filed_with_its_turn() -> None:
     thread.turn("two", "2")
     thread.report(activity("turn-1", "npm run dev"))
     assert [entry.text for entry in thread.state.entries] == ["one", "1", "npm run dev", "two", "2"]
-    assert thread.state.entry_index == {
-        entry_id: at for at, entry_id in enumerate(entry_ids(thread))
-    }
+    assert [*map(thread.state.place_of, entry_ids(thread))] == [0, 1, 2, 3, 4]
     assert thread.do(trim(1)).events[1].before_entry_id == "turn-1/activity/npm run dev"  # type: ignore[union-attr]
 
 

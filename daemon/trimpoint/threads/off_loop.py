@@ -51,7 +51,7 @@ def free(state: ThreadState) -> None:
     """
     # Others may hold the lists themselves.
     turns, entries = list(state.turns), list(state.entries)
-    state.turns, state.entries, state.entry_index = [], [], {}
+    state.turns, state.entries, state.entry_turns = [], [], {}
     for parts in (turns, entries):
         while parts:
             del parts[-_COPIED_AT_ONCE:]
@@ -148,7 +148,7 @@ def _copy(state: ThreadState, turns: list[Turn]) -> ThreadState:
         turns=turns,
         entries=list(state.entries),
         turn_index={},
-        entry_index={},
+        entry_turns={},
         checkpoint_places={},
         receipts={},
         prompts_read={},
@@ -168,5 +168,6 @@ def _copy(state: ThreadState, turns: list[Turn]) -> ThreadState:
 
 def _indexed(state: ThreadState) -> ThreadState:
     state.turn_index = {turn.id: at for at, turn in enumerate(state.turns)}
-    state.entry_index = {entry.id: at for at, entry in enumerate(state.entries)}
+    at = state.turn_index
+    state.entry_turns = {entry.id: at[entry.turn_id] for entry in state.entries}
     return state

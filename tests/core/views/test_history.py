@@ -128,7 +128,7 @@ def test_an_id_that_was_used_again_means_the_newest_or_that_of_its_turn() -> Non
 def test_an_entry_of_a_trimmed_turn_is_found_by_its_id() -> None:
     thread = worked()
     thread.clear()
-    thread.state.entry_index.clear()
+    thread.state.entry_turns.clear()
     assert names(thread.state, "two") == "h2.2"
     assert names(thread.state, "unknown") is None
 

@@ -126,8 +126,8 @@ def _has_turn(state: ThreadState, overlay: _Overlay, turn_id: str) -> bool:
 def _has_entry(state: ThreadState, overlay: _Overlay, fact: ev.EntryRecorded) -> bool:
     # Model providers number items and calls as they like (`call_0`): an id is unique only within
     # its turn.
-    at = state.entry_index.get(fact.entry_id)
-    known = at is not None and state.entries[at].turn_id == fact.turn_id
+    at = state.turn_index.get(fact.turn_id)
+    known = at is not None and state.entry_turns.get(fact.entry_id) == at
     return overlay.get(("entry of " + fact.turn_id, fact.entry_id), known)
 
 

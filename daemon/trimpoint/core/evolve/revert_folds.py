@@ -73,10 +73,15 @@ def _of_ledger(state: ThreadState, by_turn: dict[str, _T]) -> dict[str, _T]:
 
 
 def count_active_messages(state: ThreadState) -> None:
-    """Counts the messages of the active turns again, after a trim or a revert."""
-    active = state.turns[state.active_from_turn :]
-    state.active_messages = sum(map(attrgetter("message_count"), active))
-    state.items_dropped_to = min(state.items_dropped_to, state.active_from_turn)
+    """Counts the messages of the active turns again, after a trim or a revert: those of the pruned
+    turns, where these are fewer.
+    """
+    first = state.active_from_turn
+    are_fewer = 2 * first < len(state.turns)
+    counted = state.turns[:first] if are_fewer else state.turns[first:]
+    messages = sum(map(attrgetter("message_count"), counted))
+    state.active_messages = state.message_count - messages if are_fewer else messages
+    state.items_dropped_to = min(state.items_dropped_to, first)
 
 
 def _cut_ledger(state: ThreadState, first: int) -> None:
@@ -120,29 +125,26 @@ def placed_notes(
 
 
 def _forget_entries(state: ThreadState, reverted: set[str]) -> None:
-    """Removes entries from the index. An id is unique only within its turn, so an earlier active
-    turn may have an entry with the same id, which then takes its place in the index.
+    """Removes entries from the index. An id is unique only within its turn, so an earlier turn may
+    have an entry with the same id, which then takes its place in the index.
     """
-    active_from = max(
-        (
-            point.entry_index
-            for point in state.trim_points
-            if point.entry_index <= len(state.entries)
-        ),
-        default=0,
-    )
+    at = state.turn_index
     if len(reverted) > len(state.entries):  # what stays is less
-        state.entry_index = {
-            entry.id: index
-            for index, entry in enumerate(state.entries)
-            if index >= active_from or entry.id not in reverted
-        }
+        state.entry_turns = {entry.id: at[entry.turn_id] for entry in state.entries}
         return
     for entry_id in reverted:
-        state.entry_index.pop(entry_id, None)
-    for index, entry in enumerate(state.entries[active_from:], active_from):
-        if entry.id in reverted:
-            state.entry_index[entry.id] = index
+        state.entry_turns.pop(entry_id, None)
+    again = reverted & state.repeated_ids
+    for entry in state.entries if again else ():
+        if entry.id in again:
+            state.entry_turns[entry.id] = at[entry.turn_id]
+
+
+def _know_again(state: ThreadState, past: UndoState) -> None:
+    """Puts the entries of restored turns into the index again."""
+    known = {entry.id: state.turn_index[entry.turn_id] for entry in past.entries}
+    state.repeated_ids |= {one for one in known if one in state.entry_turns}
+    state.entry_turns.update(known)
 
 
 def capture_checkpoint(state: ThreadState, event: ev.CheckpointCaptured, at_ms: int) -> None:
@@ -334,7 +336,7 @@ def _restore_undone(state: ThreadState, past: UndoState) -> None:
     state.message_count += sum(map(attrgetter("message_count"), past.turns))
     state.turn_index.update(zip(map(attrgetter("id"), past.turns), count(len(state.turns))))
     state.turns.extend(past.turns)
-    state.entry_index.update(zip(map(attrgetter("id"), past.entries), count(len(state.entries))))
+    _know_again(state, past)
     state.entries.extend(past.entries)
     stayed = {point.id: point for point in state.trim_points}
     state.trim_points = [stayed.get(point.id, point) for point in past.trim_points]

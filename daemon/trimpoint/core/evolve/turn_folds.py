@@ -1,8 +1,6 @@
 """Applies the events of prompts, entries, raw items and ends of turns."""
 
 from collections.abc import Sequence
-from itertools import count, islice
-from operator import attrgetter
 
 from trimpoint.core.context.provider_compactions import ASKED_FOR, is_own_compaction
 from trimpoint.core.evolve.compaction_attempts import note_turn_end
@@ -76,8 +74,11 @@ def record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> Non
     if event.extent == ev.REST:
         _complete_entry(state, entry, index)
         return
+    known_in = state.entry_turns.get(entry.id, index)
+    if known_in != index:
+        state.repeated_ids |= {entry.id}
+    state.entry_turns[entry.id] = max(known_in, index)
     if index == len(state.turns) - 1 and index >= state.active_from_turn:
-        state.entry_index[entry.id] = len(state.entries)
         state.entries.append(entry)
     else:
         _file_late_entry(state, entry, index)
@@ -105,8 +106,6 @@ def _file_late_entry(state: ThreadState, entry: Entry, turn_index: int) -> None:
     state.entries.insert(at, entry)
     for later in state.turns[turn_index + 1 :]:
         later.first_entry_index += 1
-    moved = map(attrgetter("id"), islice(state.entries, at, None))
-    state.entry_index.update(zip(moved, count(at)))
     for point in _points_behind(state, turn_index):
         point.entry_index += 1
         point.before_entry_id = state.entries[point.entry_index - 1].id

@@ -26,7 +26,7 @@ def report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> Non
     index = state.turn_index.get(event.turn_id)
     if index is None:
         return
-    state.turns[index].report = state.usage.report
+    _note_report(state, state.turns[index])
     generation = state.generation
     if (
         generation.first_call is None
@@ -34,6 +34,11 @@ def report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> Non
         and state.turns[index].generation == generation.number
     ):
         generation.first_call = FirstCall(event.turn_id, event.input)
+
+
+def _note_report(state: ThreadState, turn: Turn) -> None:
+    turn.report = state.usage.report
+    state.generations[turn.generation - 1].is_reported = True
 
 
 def weigh_injected(state: ThreadState, items: Iterable[bytes]) -> None:
@@ -59,11 +64,13 @@ def note_overflow(state: ThreadState, turn: Turn) -> None:
     """
     if turn is state.turns[-1] and turn.generation == state.generation.number:
         overflowed(state.usage)
-        turn.report = state.usage.report
+        _note_report(state, turn)
 
 
 def report_before_revert(state: ThreadState) -> UsageSample | None:
     """Returns the last usage report of the remaining turns of the present generation, or None."""
+    if not state.generation.is_reported:
+        return None
     current = state.generation.number
     left = takewhile(lambda turn: turn.generation == current, reversed(state.turns))
     return next((turn.report for turn in left if turn.report is not None), None)

@@ -41,7 +41,8 @@ class FirstCall(msgspec.Struct, frozen=True):
 
 class Generation(msgspec.Struct):
     """One generation of the thread and its bootstrap. `ready` says that the bootstrap is complete;
-    `first_call` is None until a model call is reported.
+    `first_call` is None until a model call is reported, `is_reported` says whether any of its turns
+    has a report.
     """
 
     number: int
@@ -59,6 +60,7 @@ class Generation(msgspec.Struct):
     session_approvals: bool = False
     first_call: FirstCall | None = None
     pins: tuple[str, ...] = ()
+    is_reported: bool = False
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -232,9 +234,11 @@ class ThreadState(msgspec.Struct):
 
     `may_have_missed`: Codex stopped in the middle of a turn, so that it may know turns or items
     that the ledger lacks. `known_files` is the commit of the files as the thread last saw or
-    restored them. `entries` are in the order of their turns. `turn_requests` are keyed by request
-    id until Codex answers, then by turn id until the turn begins, so that the thread is busy
-    without a gap. `turn_aliases` maps Codex's id of a repeated turn to the turn's own id.
+    restored them. `entries` are in the order of their turns; `entry_turns` has the position of the
+    newest turn with an entry of an id, `repeated_ids` the ids that several turns have.
+    `turn_requests` are keyed by request id until Codex answers, then by turn id until the turn
+    begins, so that the thread is busy without a gap. `turn_aliases` maps Codex's id of a repeated
+    turn to the turn's own id.
     `checkpoint_places` are the positions of each turn's checkpoints, and under an empty text those
     of checkpoints without a turn.
     `compacted_in` are the ids of the turns in which Codex compacted by itself, `compacted_behind`
@@ -271,7 +275,8 @@ class ThreadState(msgspec.Struct):
     turn_index: MutableMapping[str, int] = {}
     turn_aliases: dict[str, str] = {}
     entries: MutableSequence[Entry] = []
-    entry_index: MutableMapping[str, int] = {}
+    entry_turns: MutableMapping[str, int] = {}
+    repeated_ids: frozenset[str] = frozenset()
     trim_points: list[TrimPoint] = []
     discards: list[Discard] = []
     generations: list[Generation] = []
@@ -355,6 +360,15 @@ class ThreadState(msgspec.Struct):
             if following < len(self.turns)
             else len(self.entries)
         )
+
+    def place_of(self, entry_id: str) -> int | None:
+        """Returns the position of the newest entry with this id, or None."""
+        turn_index = self.entry_turns.get(entry_id)
+        if turn_index is None:
+            return None
+        end = self.entries_end(turn_index)
+        entries = self.entries[self.turns[turn_index].first_entry_index : end]
+        return end - 1 - [one.id for one in reversed(entries)].index(entry_id)
 
     def entries_of(self, turn: Turn) -> list[Entry]:
         """Returns the entries of a turn, also of one that a revert took back and that can be

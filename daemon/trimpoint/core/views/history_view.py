@@ -57,7 +57,7 @@ def named_entry(state: ThreadState, name: str, turn_id: str | None = None) -> Pl
     if (short := _SHORT_ID.fullmatch(name)) is not None and turn_id is None:
         turn, place = int(short[1]) - 1, int(short[2]) - 1
         return _at(state, turn, place) if turn < len(state.turns) else None
-    if turn_id is None and (index := state.entry_index.get(name)) is not None:
+    if turn_id is None and (index := state.place_of(name)) is not None:
         return placed(state, index)
     qualified_turn, separator, entry_id = name.partition("#")
     wanted_turn = turn_id or (qualified_turn if separator else None)

@@ -275,7 +275,7 @@ def _known(state: ThreadState, turn: dict[str, Any]) -> int | None:
     as its last entry; None if neither is there.
     """
     turn_id = str(turn["id"])
-    at = state.entry_index.get(turn_id)
+    at = state.place_of(turn_id)
     if at is not None and state.entries[at].text == ASKED_FOR:
         turn_id = state.entries[at].turn_id
     return state.turn_index.get(state.turn_aliases.get(turn_id, turn_id))
@@ -306,7 +306,7 @@ def _name_as_known(state: ThreadState, turn: dict[str, Any]) -> None:
     for item in items:
         read = entry_of(str(turn["id"]), item, b"")
         same = unlisted.get((read.kind, read.role, read.text))
-        if same and read.entry_id not in state.entry_index:
+        if same and read.entry_id not in state.entry_turns:
             item["id"] = same.pop(0)
 
 

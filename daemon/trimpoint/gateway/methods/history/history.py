@@ -244,7 +244,7 @@ def _items_start(
     place = markers.place_of(cursor.item_id)
     is_entry = place is None
     if place is None:
-        place = state.entry_index.get(cursor.item_id)
+        place = state.place_of(cursor.item_id)
     if place is None:
         raise Refusal(Reason.INVALID_PARAMS, f"The thread has no item {cursor.item_id!r}.")
     step = 1 if direction == "asc" else -1

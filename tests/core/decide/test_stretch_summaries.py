@@ -23,12 +23,17 @@ from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.core.model.tokens import estimate_total
 from trimpoint.core.views.timeline import SUMMARIZED_LABEL, Timeline
 from trimpoint.core.views.trim_outcome import called, came_back, planned_change, planned_text
-from trimpoint.core.views.view import read_model
+from trimpoint.core.views.view import envelopes, read_model
 from trimpoint.operations.history.adoption import as_it_is, inherited_history
 from trimpoint.operations.messages import ready_message
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.readmodel import ContextSummaryBanner, ContextTrimPointDivider
+from trimpoint_protocol.readmodel import (
+    ContextSummaryBanner,
+    ContextTrimPointDivider,
+    TimelineActivity,
+    TimelineMessage,
+)
 
 from tests.core.given import (
     THREAD,
@@ -198,12 +203,28 @@ def test_the_xray_the_segments_and_the_size_know_the_summary() -> None:
 def test_the_timeline_and_the_read_model_show_the_summary_before_its_divider() -> None:
     thread = started(turns=4)
     summarized(thread, 2, 3, "in short")
-    *_, banner, divider = Timeline(thread.state, frozenset())
+    entries = list(Timeline(thread.state, frozenset()))
+    banner, divider = (
+        one for one in entries if not isinstance(one, TimelineMessage | TimelineActivity)
+    )
+    at = entries.index(banner)
+    before, after = entries[at - 1], entries[at + 2]
+    assert isinstance(before, TimelineMessage | TimelineActivity)
+    assert isinstance(after, TimelineMessage | TimelineActivity)
+    assert (before.turn_id, after.turn_id) == ("turn-3", "turn-4")
     assert isinstance(banner, ContextSummaryBanner)
     assert isinstance(divider, ContextTrimPointDivider)
     assert (banner.summary, divider.label) == ("in short", SUMMARIZED_LABEL)
     [point] = read_model(thread.state, Policy()).context_trim_points
     assert (point.summary, point.trim_kind, point.trigger) == ("in short", "discard", "compact")
+    assert point.turns_before == 3
+    summarized_event = [
+        one.payload
+        for record in thread.records
+        for one in envelopes(thread.state, record)
+        if one.type == "thread.stretch-summarized"
+    ]
+    assert [one["turnsBefore"] for one in summarized_event] == [3]
 
 
 def test_an_overflow_never_parts_a_summary_from_a_pinned_turn_of_its_stretch() -> None:

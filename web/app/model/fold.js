@@ -224,6 +224,7 @@ function summarize(state, payload) {
     if (point) {
         point.summary = payload.summary;
         point.summaryUnavailable = false;
+        point.place = payload.turnsBefore ?? point.place; // a stretch's summary stands at its turns
         state.compactionCount += Number(point.kind === "discard"); // a trim point has counted by its trigger
     }
 }

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from trimpoint.core.context.groups import grouped
-from trimpoint.core.model.ledger import Boundary
+from trimpoint.core.model.ledger import Boundary, Discard
 from trimpoint.core.model.state import ThreadState
 
 EntryKey = tuple[str, str]
@@ -58,3 +58,19 @@ def _cut_off(state: ThreadState) -> Iterator[EntryKey]:
         else:
             end = max([end, *(at + 1 for at in of_group)])
     yield from ((turn.id, one.id) for at, one in enumerate(entries[:end]) if at not in seen)
+
+
+def turns_before(state: ThreadState, boundary: Boundary) -> int:
+    """Returns how many turns stand before a boundary where a person reads it: a summary of single
+    turns stands behind these, everything else where it was made.
+    """
+    if not isinstance(boundary, Discard) or boundary.summary is None:
+        return boundary.turn_index
+    return max(state.turn_index[turn_id] for turn_id in boundary.positions) + 1
+
+
+def entries_before(state: ThreadState, boundary: Boundary) -> int:
+    """Returns the same as a number of entries."""
+    if not isinstance(boundary, Discard) or boundary.summary is None:
+        return boundary.entry_index
+    return state.entries_end(turns_before(state, boundary) - 1)

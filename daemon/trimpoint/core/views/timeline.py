@@ -18,7 +18,12 @@ from trimpoint_protocol.readmodel import (
     TimelineMessage,
 )
 
-from trimpoint.core.context.gone_entries import EntryKey, gone_entries, masked_entries
+from trimpoint.core.context.gone_entries import (
+    EntryKey,
+    entries_before,
+    gone_entries,
+    masked_entries,
+)
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.ledger import Boundary, Discard, Entry, TrimPoint
 from trimpoint.core.model.state import ThreadState
@@ -38,9 +43,9 @@ class Timeline(Sequence[TimelineEntry]):
     included only if its id is in `expanded`.
 
     Discarded entries, and those that an overflow has cut off from the first turn of the context,
-    stay in their place and are marked; the divider of a discard is at the time when it was made. An
-    entry is rendered on access, so that the cost of a page does not depend on the length of the
-    thread.
+    stay in their place and are marked; the divider of a discard is at the time when it was made, or
+    with its summary behind the turns that this stands for. An entry is rendered on access, so that
+    the cost of a page does not depend on the length of the thread.
     """
 
     def __init__(self, state: ThreadState, expanded: frozenset[str]) -> None:
@@ -70,7 +75,7 @@ class Timeline(Sequence[TimelineEntry]):
     def _lay_out(self, expanded: frozenset[str]) -> None:
         start, dividers = 0, list[Discard]()
         for boundary in sorted(
-            self._state.boundaries, key=lambda one: (one.entry_index, one.generation)
+            self._state.boundaries, key=lambda one: (self._place(one), one.generation)
         ):
             if isinstance(boundary, Discard):
                 dividers.append(boundary)
@@ -85,10 +90,14 @@ class Timeline(Sequence[TimelineEntry]):
         self, start: int, end: int, dividers: list[Discard], pruned_by: str | None
     ) -> None:
         for discard in dividers:
-            self._add(self._run(range(start, discard.entry_index), pruned_by))
+            place = max(start, self._place(discard))
+            self._add(self._run(range(start, place), pruned_by))
             self._add([*_banner(discard), _discard_divider(discard)])
-            start = discard.entry_index
+            start = place
         self._add(self._run(range(start, end), pruned_by))
+
+    def _place(self, boundary: Boundary) -> int:
+        return entries_before(self._state, boundary)
 
     def _run(self, places: range, pruned_by: str | None) -> "_Run":
         return _Run(self._state, places, self._gone, self._masked, pruned_by)

@@ -15,9 +15,16 @@ from trimpoint.core.context.active_context import (
     pruned_by,
     pruned_turn_ids,
 )
+from trimpoint.core.context.gone_entries import turns_before
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import BusyReason, Policy
-from trimpoint.core.model.events import AnyEvent, Record, TrimPointCreated, TurnCompleted
+from trimpoint.core.model.events import (
+    AnyEvent,
+    Record,
+    StretchSummarized,
+    TrimPointCreated,
+    TurnCompleted,
+)
 from trimpoint.core.model.ledger import Discard, TrimPoint, Turn
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.queue import Hold, QueuedPrompt
@@ -136,6 +143,9 @@ def _payload(state: ThreadState, event: AnyEvent) -> dict[str, Any]:
             "prunedTurnIds": listed,
             "prunedTurnCount": event.pruned_turn_count or len(listed),
         }
+    if isinstance(event, StretchSummarized):
+        discard = next((one for one in state.discards if one.id == event.trim_point_id), None)
+        payload["turnsBefore"] = None if discard is None else turns_before(state, discard)
     if isinstance(event, TurnCompleted):
         payload["error"] = _in_words(event.error)
     return payload
@@ -178,7 +188,7 @@ def _discard(state: ThreadState, discard: Discard) -> rm.ContextTrimPoint:
         trim_kind="discard",
         discarded_entry_ids=list(discard.entry_ids),
         est_tokens=discard.est_tokens,
-        turns_before=discard.turn_index,
+        turns_before=turns_before(state, discard),
         masked_entry_ids=list(discard.masked_entry_ids),
     )
 

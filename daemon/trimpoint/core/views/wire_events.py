@@ -11,7 +11,7 @@ from typing import Any, get_args
 import msgspec
 from trimpoint_protocol.timestamps import Timestamp
 
-from trimpoint.core.model.events import AnyEvent
+from trimpoint.core.model.events import AnyEvent, StretchSummarized
 from trimpoint.core.views.view import is_time, public_fields, wire_name
 
 
@@ -25,6 +25,8 @@ def payload_types() -> dict[str, type[msgspec.Struct]]:
 def _payload_type(event: type[AnyEvent]) -> type[msgspec.Struct]:
     types = {field.name: field.type for field in msgspec.structs.fields(event)}
     members = [(wire_name(name), _wire_type(name, types[name])) for name in public_fields(event)]
+    if event is StretchSummarized:
+        members.append(("turnsBefore", int | None))
     return msgspec.defstruct(
         event.__name__,
         members,

@@ -96,7 +96,8 @@ class ContextMasked(Event, frozen=True, array_like=True, tag="thread.context-mas
 
 class StretchSummarized(Event, frozen=True, array_like=True, tag="thread.stretch-summarized"):
     """The summary that stands in the place of what the discard `trim_point_id` took out; it stands
-    for `messages` messages. The other fields are those of `ContextSummarized`.
+    for `messages` messages. Clients receive `turnsBefore` too, the number of turns before it in the
+    thread; null if it was undone since. The other fields are those of `ContextSummarized`.
     """
 
     thread_id: str

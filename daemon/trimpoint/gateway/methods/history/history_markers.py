@@ -7,6 +7,7 @@ message tells what left the context. Each item stands after the entry at which t
 from collections import defaultdict
 from typing import Any, NamedTuple
 
+from trimpoint.core.context.gone_entries import entries_before
 from trimpoint.core.model.decision import counted
 from trimpoint.core.model.ledger import Discard, TrimPoint
 from trimpoint.core.model.state import ThreadState
@@ -32,7 +33,7 @@ class Markers:
             item = _item(boundary, with_messages=with_messages)
             if item is not None:
                 marker = Marker({**item, "id": boundary.id}, boundary.created_at_ms)
-                self._behind[boundary.entry_index - 1].append(marker)
+                self._behind[entries_before(state, boundary) - 1].append(marker)
 
     def place_of(self, item_id: str) -> int | None:
         """Returns the index of the entry that an item follows, or None if the item shows no

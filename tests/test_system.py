@@ -3,28 +3,17 @@
 import ctypes
 import errno
 import os
-import re
+import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
-import trimpoint
 from trimpoint.system import linux
 from trimpoint.system.linux import Linux
 from trimpoint.system.port import System
 from trimpoint.system.posix import Posix
 
-PACKAGE = Path(trimpoint.__file__).parent
-OPTIONAL = re.compile(r"\bos\.(pidfd_open|fdatasync)\b|\.renameat2\b")
 SYSTEMS = pytest.mark.parametrize("system", [Linux(), Posix()], ids=["linux", "posix"])
-
-
-def test_no_other_module_asks_for_an_optional_call() -> None:
-    asking = {
-        str(path.relative_to(PACKAGE))
-        for path in PACKAGE.rglob("*.py")
-        if OPTIONAL.search(path.read_text(encoding="utf-8"))
-    }
-    assert asking == {"system/linux.py"}
 
 
 @SYSTEMS
@@ -85,3 +74,21 @@ def test_a_rename_in_one_step_that_cannot_be_had_is_reported(
     monkeypatch.setattr(linux, "_libc", libc)
     assert not Linux().rename((0, b"a"), (0, b"b"), exchange=False)
     assert not Linux().rename((0, b"a"), (0, b"b"), exchange=True)
+
+
+def test_what_asks_for_the_platform_outside_of_its_room_is_found() -> None:
+    path = Path(__file__).parents[1] / "scripts" / "check_platform.py"
+    names: dict[str, Any] = runpy.run_path(str(path))
+    source = """
+import ctypes, sys
+from os import fdatasync
+'''/proc is mentioned'''
+if sys.platform == "linux":
+    open("/proc/self/stat")
+    sock.getsockopt(1, socket.SO_PEERCRED)
+    print("see /proc")
+"""
+    found = {what for _, what in names["asked"](source)}
+    assert found == {
+        *("ctypes", "os.fdatasync", "sys.platform", "/proc/self/stat", "socket.SO_PEERCRED")
+    }

@@ -10,6 +10,7 @@ from trimpoint.codex.appserver import versions
 from trimpoint.doctor import (
     codex,
 )
+from trimpoint.system import SYSTEM
 
 from tests.doctor.stage import LOCKER, Machine, program, sole
 
@@ -99,8 +100,8 @@ def test_a_system_without_user_namespaces_is_warned_of(
     machine: Machine, is_forbidden: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    values = {"user.max_user_namespaces": "0"} if is_forbidden else {}
-    monkeypatch.setattr(codex, "_sysctl", values.get)
+    values = {"user.max_user_namespaces": "0" if is_forbidden else "100"}
+    monkeypatch.setattr(SYSTEM, "kernel_setting", values.get)
     assert sole(codex.check_sandbox(machine.installation())).status == (
         "warn" if is_forbidden else "ok"
     )

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 from trimpoint.http import tcp_process
 from trimpoint.http.tcp_process import TcpProcesses
+from trimpoint.system import SYSTEM
 from trimpoint.transport.client_stream import Endpoints
 from trimpoint.transport.peer_process import ENDED
 
@@ -57,10 +58,10 @@ def test_another_user_is_distinguished_from_this_one_and_from_root(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with connected() as pair:
-        row = tcp_process._row(pair.endpoints)
+        row = SYSTEM.tcp_end(pair.endpoints.peer, pair.endpoints.ours)
         assert row is not None
         for uid, kind in ((0, None), (os.geteuid() + 4711, "user")):
-            monkeypatch.setattr(tcp_process, "_row", lambda _, uid=uid: row._replace(uid=uid))
+            monkeypatch.setattr(SYSTEM, "tcp_end", lambda *_, uid=uid: row._replace(uid=uid))
             found = TcpProcesses().distrust_of(pair.endpoints)
             assert (found.kind if found is not None else None) == kind
 
@@ -86,7 +87,7 @@ def test_a_program_that_hides_itself_is_not_trusted_while_an_agent_does(
     unseen: Endpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tcp_process, "_agents", lambda: frozenset({4711}))
-    monkeypatch.setattr(tcp_process, "_is_hidden", lambda pid: pid == 4711)
+    monkeypatch.setattr(SYSTEM, "hides_files", lambda pid: pid == 4711)
     found = TcpProcesses().distrust_of(unseen)
     assert found is not None
     assert found.kind == "agent"
@@ -97,5 +98,5 @@ def test_a_program_that_hides_itself_is_not_trusted_while_agents_come_and_go(
 ) -> None:
     pids = iter(range(1, 1000))
     monkeypatch.setattr(tcp_process, "_agents", lambda: frozenset({next(pids)}))
-    monkeypatch.setattr(tcp_process, "_is_hidden", lambda _: False)
+    monkeypatch.setattr(SYSTEM, "hides_files", lambda _: False)
     assert found_of(unseen) is not None

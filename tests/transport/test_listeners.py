@@ -13,9 +13,9 @@ import anyio
 import pytest
 import structlog
 from structlog.testing import capture_logs
-from trimpoint.transport import listeners
+from trimpoint.system import SYSTEM
+from trimpoint.system.port import Credentials
 from trimpoint.transport.client_stream import Transport
-from trimpoint.transport.peer_process import Credentials
 
 from tests.transport.stage import ANSWER, asked, client_of, received, serve_answers, serving
 
@@ -64,7 +64,7 @@ async def test_a_client_of_another_user_is_refused_and_logged(
     def another(sock: socket.socket) -> Credentials:
         return Credentials(pid=77, uid=os.geteuid() + 1, gid=0)
 
-    monkeypatch.setattr(listeners, "peer_credentials", another)
+    monkeypatch.setattr(SYSTEM, "peer", another)
     async with serving(socket_path), client_of(socket_path) as client:
         with capture_logs() as logs:
             assert await received(client) == b""

@@ -10,6 +10,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 import pytest
+from trimpoint.system import SYSTEM
+from trimpoint.system.port import ProcessFacts
 from trimpoint.transport import peer_process
 from trimpoint.transport.peer_process import (
     ENDED,
@@ -53,15 +55,10 @@ def test_the_nearest_wanted_ancestor_is_found() -> None:
 
 
 def test_a_parent_that_began_after_its_child_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stat:
-        def __init__(self, path: str) -> None:
-            self.path = path
+    def facts(pid: int) -> ProcessFacts:
+        return ProcessFacts(7, 100) if pid == 9 else ProcessFacts(1, 200)
 
-        def read_bytes(self) -> bytes:
-            parent, started = (7, 100) if self.path == "/proc/9/stat" else (1, 200)
-            return b"9 (a) b) S %d %s %d" % (parent, b"0 " * 17, started)
-
-    monkeypatch.setattr(peer_process, "Path", Stat)
+    monkeypatch.setattr(SYSTEM, "facts", facts)
     with pytest.raises(ProcessLookupError):
         ancestor_among(9, {1})
 

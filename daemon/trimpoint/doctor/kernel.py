@@ -1,14 +1,14 @@
-"""Reads from /proc which processes hold a lock, listen at a socket, or are running. Changes
-nothing.
+"""Looks at which processes hold a lock, listen at a socket, or are running, as far as the system
+shows them. Changes nothing.
 """
 
+import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import suppress
+import socket as sockets
 from pathlib import Path
 from typing import NamedTuple
 
-_ACCEPTS_CONNECTIONS = 0x10000  # __SO_ACCEPTCON in /proc/net/unix
+from trimpoint.system import SYSTEM
 
 
 class Process(NamedTuple):
@@ -44,76 +44,60 @@ def lock_holders(path: Path) -> list[int]:
     """Returns the ids of the processes that hold a `flock` on a file; 0 stands for a process that
     is not visible from here.
     """
+    found = SYSTEM.lock_holders(path)
+    return _by_trying(path) if found is None else found
+
+
+def _by_trying(path: Path) -> list[int]:
+    """Returns whose lock keeps another one out. The holder has written its id into the file."""
     try:
-        wanted = path.stat()
-    except FileNotFoundError:
-        return []
-    # Compared by inode, then by the process's open files: on some file systems the kernel's table
-    # has another device number than `stat`.
-    return [
-        pid
-        for pid, inode in _locks()
-        if inode == wanted.st_ino and (pid == 0 or _has_open(pid, wanted))
-    ]
-
-
-def _locks() -> Iterator[tuple[int, int]]:
-    for line in Path("/proc/locks").read_text().splitlines():
-        words = line.split()
-        if len(words) >= 6 and words[1] == "FLOCK":
-            yield max(0, int(words[4])), int(words[5].rpartition(":")[2])
-
-
-def _has_open(pid: int, wanted: os.stat_result) -> bool:
-    for descriptor in Path(f"/proc/{pid}/fd").glob("*"):
-        with suppress(OSError):
-            if os.path.samestat(descriptor.stat(), wanted):
-                return True
-    return False
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                written = file.read(32).strip()
+                return [int(written) if written.isdigit() else 0]
+    except OSError:
+        pass
+    return []
 
 
 def is_listening(socket: Path) -> bool:
-    """Returns whether a process accepts connections at a Unix socket, without connecting to it."""
-    for line in Path("/proc/net/unix").read_text(errors="replace").splitlines()[1:]:
-        words = line.split(maxsplit=7)
-        if len(words) == 8 and int(words[3], 16) & _ACCEPTS_CONNECTIONS and words[7] == str(socket):
+    """Returns whether a process accepts connections at a Unix socket; without connecting to it,
+    where that can be seen.
+    """
+    found = SYSTEM.is_listening(socket)
+    if found is not None:
+        return found
+    with sockets.socket(sockets.AF_UNIX) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(os.fspath(socket))
+        except BlockingIOError:
             return True
-    return False
+        except OSError:
+            return False
+    return True
 
 
 def own_processes() -> list[Process]:
-    """Returns all processes of this user."""
-    processes: list[Process] = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if folder.stat().st_uid == os.geteuid() and (words := _command_line(folder)):
-                processes.append(Process(int(folder.name), words))
-    return sorted(processes)
+    """Returns the processes of this user that can be seen."""
+    ours = (pid for pid in SYSTEM.pids() if SYSTEM.owner(pid) == os.geteuid())
+    return sorted(found for pid in ours if (found := process(pid)) is not None)
 
 
 def process(pid: int) -> Process | None:
     """Returns a process by its id, or None if there is none or it is not visible."""
-    with suppress(OSError):
-        words = _command_line(Path(f"/proc/{pid}"))
-        return Process(pid, words) if words else None
-    return None
+    words = tuple(word.decode(errors="replace") for word in SYSTEM.command_line(pid) if word)
+    return Process(pid, words) if words else None
 
 
 def environment(pid: int) -> dict[str, str] | None:
     """Returns the environment that a process of this user was started with, or None if it is not
     visible.
     """
-    try:
-        pairs = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
+    pairs = SYSTEM.environment(pid)
+    if pairs is None:
         return None
     found = (pair.decode(errors="surrogateescape").partition("=") for pair in pairs)
     return {name: value for name, separator, value in found if separator}
-
-
-def _command_line(folder: Path) -> tuple[str, ...]:
-    return tuple(
-        word.decode(errors="replace")
-        for word in (folder / "cmdline").read_bytes().split(b"\0")
-        if word
-    )

@@ -35,9 +35,8 @@ class Notifier:
         self._socket: socket.socket | None = None
         self._status = ""
         if self._address:
-            self._socket = socket.socket(
-                socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
-            )
+            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            self._socket.setblocking(False)
 
     @property
     def has_receiver(self) -> bool:

@@ -76,3 +76,8 @@ def journalctl_command(unit: str, lines: int, *, follow: bool) -> list[str] | No
     # Not `--user`: that finds nothing where journals are kept in memory only.
     command = [program, f"--user-unit={unit}", f"--lines={lines}", "--output=cat", "--no-pager"]
     return [*command, "--follow"] if follow else command
+
+
+def is_running() -> bool:
+    """Returns whether systemd runs this machine (sd_booted(3))."""
+    return os.path.isdir("/run/systemd/system")

@@ -8,8 +8,7 @@ import sys
 from contextlib import suppress
 from typing import IO, Protocol
 
-# The largest pipe that an unprivileged process may request by default (/proc/sys/fs/pipe-max-size).
-_PIPE_BYTES = 1024 * 1024
+from trimpoint.system import SYSTEM
 
 
 class Source(Protocol):
@@ -115,9 +114,7 @@ class PipeEnd(DescriptorEnd):
         super().__init__(_private_fd(pipe.fileno()))
         pipe.close()
         os.set_blocking(self._fd, False)
-        if sys.platform == "linux":
-            with suppress(OSError):  # a refusal costs speed only
-                fcntl.fcntl(self._fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        SYSTEM.widen_pipe(self._fd)
 
     def finish(self) -> None:
         self.close()
@@ -136,6 +133,14 @@ def dup_nonblocking(fd: int, access: int) -> StreamEnd:
         # A regular file never blocks, and opening it again would start at its beginning.
         return DescriptorEnd(_private_fd(fd))
     return DescriptorEnd(_nonblocking_fd(fd, access))
+
+
+def is_always_readable(fd: int) -> bool:
+    """Returns whether a descriptor leads to a file or to a device such as /dev/null. epoll does not
+    take them, and kqueue never tells their end.
+    """
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISREG(mode) or (stat.S_ISCHR(mode) and not os.isatty(fd))
 
 
 def take_standard_streams() -> tuple[StreamEnd, StreamEnd]:
@@ -162,9 +167,9 @@ def _nonblocking_fd(fd: int, access: int) -> int:
     """Returns a non-blocking descriptor for the same file. The file is opened again, because the
     blocking mode is shared with all processes that have it open, such as the shell of a terminal.
     """
-    try:
-        return os.open(f"/proc/self/fd/{fd}", access | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        private_fd = _private_fd(fd)
-        os.set_blocking(private_fd, False)
-        return private_fd
+    again = SYSTEM.open_again(fd, access | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    if again is not None:
+        return again
+    private_fd = _private_fd(fd)
+    os.set_blocking(private_fd, False)
+    return private_fd

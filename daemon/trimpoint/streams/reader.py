@@ -12,7 +12,7 @@ import termios
 import time
 from collections.abc import Callable
 
-from trimpoint.streams.ends import Source
+from trimpoint.streams.ends import Source, is_always_readable
 
 READ_CHUNK_BYTES = 256 * 1024
 # Less is read at once where it takes long to handle, as messages do that have to be decoded.
@@ -54,11 +54,10 @@ class StreamReader:
         if self._is_on or self._is_ended:
             return
         self._is_on = True
-        try:
-            self._loop.add_reader(self._fd, self._read)
-        except PermissionError:
-            # epoll does not accept regular files and /dev/null, which can always be read.
+        if is_always_readable(self._fd):
             self._next_turn = self._loop.call_soon(self._read_in_turn)
+        else:
+            self._loop.add_reader(self._fd, self._read)
 
     def pause(self) -> None:
         """Pauses reading. The kernel's buffer then fills and blocks the writer."""

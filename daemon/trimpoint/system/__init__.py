@@ -1,14 +1,13 @@
-"""What differs between operating systems, behind one port (`port`): `linux`, and `posix` for every
-other one. `SYSTEM` is the one that runs here.
+"""What differs between operating systems, behind one port (`port`): `linux`, `darwin` (macOS), and
+`posix` for every other one. `SYSTEM` is the one that runs here.
 
-Nothing else in the package asks for an optional call of the system that is in the port.
-`TRIMPOINT_PLATFORM=posix` takes the plain one on Linux too, for tests.
+Nothing else in the package asks which system runs, or for what only some have; `scripts/check`
+proves it. `TRIMPOINT_PLATFORM=posix` takes the plain one on Linux too, for tests.
 """
 
 import os
 import sys
 
-from trimpoint.system.linux import Linux
 from trimpoint.system.port import System
 from trimpoint.system.posix import Posix
 
@@ -17,7 +16,15 @@ __all__ = ["SYSTEM", "System"]
 
 def _here() -> System:
     name = os.environ.get("TRIMPOINT_PLATFORM") or sys.platform
-    return Linux() if name == "linux" else Posix()
+    if name == "linux":
+        from trimpoint.system.linux import Linux
+
+        return Linux()
+    if name == "darwin":
+        from trimpoint.system.darwin import Darwin
+
+        return Darwin()
+    return Posix()
 
 
 SYSTEM = _here()

@@ -26,7 +26,7 @@ from trimpoint.system import SYSTEM
 from trimpoint.transport.acceptor import Accept, AcceptLimits, Acceptor, Peer
 from trimpoint.transport.client_stream import Transport
 from trimpoint.transport.framing_errors import encode_refusal
-from trimpoint.transport.peer_process import distrust_of_peer, peer_credentials
+from trimpoint.transport.peer_process import distrust_of_peer
 
 MAX_SOCKET_PATH_BYTES = SYSTEM.max_socket_path_bytes
 """The longest path that fits into `sockaddr_un` with its final NUL."""
@@ -130,21 +130,14 @@ async def serve_unix(
 
 
 def _admit(sock: socket.socket) -> Peer | None:
-    peer = peer_credentials(sock)
+    peer = SYSTEM.peer(sock)
+    if peer is None:
+        return Peer("unknown", None, distrust_of_peer(sock))
     if peer.uid != os.geteuid():
         _log.warning("client_of_other_user_refused", peer_uid=peer.uid, peer_pid=peer.pid)
         return None
-    return Peer(f"uid {peer.uid}, pid {peer.pid}", _folder_of_peer(sock), distrust_of_peer(sock))
-
-
-def _folder_of_peer(sock: socket.socket) -> str | None:
-    try:
-        folder = os.readlink(f"/proc/{peer_credentials(sock).pid}/cwd")
-    except OSError:
-        return None
-    return (
-        folder if os.path.isdir(folder) else None
-    )  # for a removed folder the kernel gives no path
+    folder = SYSTEM.working_folder(peer.pid)
+    return Peer(f"uid {peer.uid}, pid {peer.pid}", folder, distrust_of_peer(sock))
 
 
 def _too_many_clients(max_clients: int) -> bytes:
@@ -196,11 +189,8 @@ def _bind(path: Path, folder_fd: int) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.setblocking(False)
-        # Before bind, which gives the mode to the file: there is no instant at which others may
-        # connect.
-        os.fchmod(listener.fileno(), 0o600)
         _remove_stale(path, folder_fd)
-        listener.bind(os.fspath(path))
+        SYSTEM.bind(listener, os.fspath(path))
         listener.listen(_BACKLOG)
         _check_same_folder(path.parent, folder_fd)
     except BaseException:

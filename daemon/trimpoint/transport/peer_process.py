@@ -4,25 +4,22 @@ Always true: a process that a Codex of this daemon started is an agent, and neve
 a client answers the agent's approvals. Neither is a process in another user or pid namespace, which
 is in a sandbox or a container, nor one that gave up gaining privileges as sandboxes do.
 
-Only what every user may read of a process counts (`stat`, `status` and `uid_map` in /proc), because
-a process can hide the rest from its own user. Not found is an agent that Codex runs without a
-sandbox and whose process left Codex's tree: it has all rights of the user.
+Only what every user may read of a process counts, because a process can hide the rest from its own
+user. Not found is an agent that Codex runs without a sandbox and whose process left Codex's tree:
+it has all rights of the user. Where the system does not tell who connected, everybody who can is
+let in, and only the modes of the socket and its folder keep others out (docs/security.md).
 """
 
 import os
 import select
 import socket
-import struct
 from collections.abc import Collection, Generator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from trimpoint.processes import RUNNING_CHILDREN
 from trimpoint.system import SYSTEM
 
-_SO_PEERPIDFD = 77  # Linux 6.5; this Python may be older
-_PARENT_FIELD, _START_TIME_FIELD = 4, 22  # proc(5), counted from 1
 _WALKS = 3
 
 _OUTSIDE = (
@@ -46,29 +43,16 @@ class Distrust(NamedTuple):
 ENDED = Distrust("It has ended.", "Keep it running until it has its answer.")
 
 
-class Credentials(NamedTuple):
-    """The process at the other end of a Unix socket, as it was when it connected."""
-
-    pid: int
-    uid: int
-    gid: int
-
-
-def peer_credentials(sock: socket.socket) -> Credentials:
-    """Reads the peer's credentials from the kernel (Linux)."""
-    layout = "iII"
-    raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(layout))
-    return Credentials(*struct.unpack(layout, raw))
-
-
 def distrust_of_peer(sock: socket.socket) -> Distrust | None:
     """Returns why the process that connected this Unix socket may not be a client, or None if it
     may.
     """
-    pid = peer_credentials(sock).pid
+    peer = SYSTEM.peer(sock)
+    if peer is None:
+        return None
     try:
-        with _pidfd_of(sock, pid) as pidfd:
-            found = distrust_of(pid)
+        with _pidfd_of(sock, peer.pid) as pidfd:
+            found = distrust_of(peer.pid)
             # Looked at last: what was read until then was read of this process, and of no later one
             # with the same pid.
             return ENDED if _has_ended(pidfd) else found
@@ -87,8 +71,8 @@ def distrust_of(pid: int) -> Distrust | None:
         confined = confinement(pid)
     except OSError:
         return Distrust(
-            f"The process {pid} cannot be looked at in /proc.",
-            "Run it where the daemon can see it; a /proc with hidepid hides some programs.",
+            f"The process {pid} cannot be looked at.",
+            "Run it where the daemon can see it; a mount with hidepid hides some programs.",
         )
     if codex is not None:
         return Distrust(
@@ -103,11 +87,11 @@ def distrust_of(pid: int) -> Distrust | None:
 def confinement(pid: int) -> str | None:
     """Returns how the process is confined more than the daemon is, or None if it is not.
 
-    :raises OSError: when it has ended, or /proc hides it.
+    :raises OSError: when it has ended, or is hidden.
     """
     if not pid:
         return "It runs in another pid namespace than the daemon."
-    theirs, ours = _bounds_of(pid), _bounds_of(os.getpid())
+    theirs, ours = SYSTEM.bounds(pid), SYSTEM.bounds(os.getpid())
     if theirs.pids != ours.pids:
         return "It runs in another pid namespace than the daemon."
     if (theirs.uid_map, theirs.user_ns or ours.user_ns) != (ours.uid_map, ours.user_ns):
@@ -125,7 +109,7 @@ def ancestor_among(pid: int, wanted: Collection[int]) -> int | None:
     for walk in range(_WALKS):
         try:
             return _walk_up(pid, wanted) if wanted else None
-        except (ProcessLookupError, FileNotFoundError):
+        except ProcessLookupError:
             if walk == _WALKS - 1:
                 raise
     return None
@@ -136,38 +120,12 @@ def _walk_up(pid: int, wanted: Collection[int]) -> int | None:
     while pid > 0:
         if pid in wanted:
             return pid
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        parent, started = (int(fields[field - 3]) for field in (_PARENT_FIELD, _START_TIME_FIELD))
-        if child_started is not None and started > child_started:
+        found = SYSTEM.facts(pid)
+        if child_started is not None and found.started > child_started:
             # The parent has ended, and another process has its pid.
             raise ProcessLookupError(pid)
-        pid, child_started = parent, started
+        pid, child_started = found.parent, found.started
     return None
-
-
-class _Bounds(NamedTuple):
-    pids: int
-    """In how many pid namespaces the process has a pid, from that of /proc on."""
-    gains_nothing: bool
-    uid_map: bytes
-    user_ns: str | None
-    """None for a process that hides it."""
-
-
-def _bounds_of(pid: int) -> _Bounds:
-    folder = Path(f"/proc/{pid}")
-    lines = (line.partition(b":") for line in (folder / "status").read_bytes().splitlines())
-    status = {name: value.split() for name, _, value in lines}
-    try:
-        user_ns = os.readlink(folder / "ns" / "user")
-    except OSError:
-        user_ns = None
-    return _Bounds(
-        len(status.get(b"NSpid", ())),
-        status.get(b"NoNewPrivs") == [b"1"],
-        (folder / "uid_map").read_bytes(),
-        user_ns,
-    )
 
 
 @contextmanager
@@ -177,14 +135,9 @@ def _pidfd_of(sock: socket.socket, pid: int) -> Generator[int | None]:
 
     :raises ProcessLookupError: when there is no such process.
     """
-    pidfd = None
-    try:
-        pidfd = sock.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD)
-    except ProcessLookupError:
-        raise
-    except OSError:
-        if pid:
-            pidfd = SYSTEM.open_pidfd(pid)
+    pidfd = SYSTEM.open_pidfd_of_peer(sock)
+    if pidfd is None and pid:
+        pidfd = SYSTEM.open_pidfd(pid)
     try:
         yield pidfd
     finally:

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 from trimpoint.codex.appserver.locate import CodexBinary, CodexNotFound, CodexUnusable, find_codex
+from trimpoint.system import SYSTEM
+from trimpoint.system.darwin import Darwin
+from trimpoint.system.linux import Linux
 
 NODE_WRAPPER = '#!/usr/bin/env node\nimport { spawn } from "node:child_process";\n'
 TRIPLE = "x86_64-unknown-linux-musl"
@@ -26,7 +29,7 @@ LAYOUTS = {
 @pytest.fixture(autouse=True)
 def on_linux_x64(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr(SYSTEM, "naming", Linux.naming)
 
 
 @pytest.fixture
@@ -145,7 +148,7 @@ def test_arm_has_a_package_of_its_own(
 
 
 def test_macos_has_packages_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.platform", "darwin")
+    monkeypatch.setattr(SYSTEM, "naming", Darwin.naming)
     layout = "node_modules/@openai/codex-darwin-x64/vendor/x86_64-apple-darwin/bin/codex"
     binary = native(tmp_path / layout)
     assert find_codex(flag=npm_link(tmp_path)).path == binary

@@ -6,7 +6,6 @@ gets another one (docs/spec/sessions.md).
 """
 
 import socket
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.connection.which_daemon import identify
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
 from trimpoint.codex.appserver.launch_requests import is_same_path
-from trimpoint.streams.ends import SocketEnd
+from trimpoint.streams.ends import SocketEnd, is_always_readable
 from trimpoint.transport.client_stream import Transport
 
 log = structlog.get_logger()
@@ -52,7 +51,7 @@ async def attach(
     """
     pid = await _check(settings, profile, place)
     # A client may take longer to introduce itself than the daemon waits for one.
-    with suppress(PermissionError):  # a file is always ready, and epoll takes none
+    if not is_always_readable(transport.source.fileno()):
         await anyio.wait_readable(transport.source.fileno())
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         sock.setblocking(False)

@@ -2,7 +2,6 @@
 
 import html
 import os
-import sys
 import webbrowser
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,6 +10,7 @@ from rich.text import Text
 
 from trimpoint.atomic_files import replace_file
 from trimpoint.cli.terminal import stderr_console
+from trimpoint.system import SYSTEM
 
 _FORWARD = (
     '<!doctype html><meta charset="utf-8"><title>trimpoint</title>'
@@ -50,7 +50,7 @@ def _has_screen() -> bool:
     """
     if any(os.environ.get(name) for name in _OVER_SSH):
         return False
-    return sys.platform == "darwin" or any(os.environ.get(name) for name in _SCREENS)
+    return SYSTEM.has_display or any(os.environ.get(name) for name in _SCREENS)
 
 
 def _advice(url: str) -> str:

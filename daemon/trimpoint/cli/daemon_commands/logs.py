@@ -4,7 +4,6 @@ import argparse
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 from rich.text import Text
 
@@ -14,6 +13,8 @@ from trimpoint.cli.exits import CliError, Exit, NoDaemon
 from trimpoint.cli.pager import paged
 from trimpoint.cli.terminal import printable
 from trimpoint.doctor.kernel import lock_holders
+from trimpoint.service.systemctl import is_running
+from trimpoint.system import SYSTEM
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -25,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     holders = lock_holders(settings_of(arguments).state_dir / "lock")
     if not holders:
-        if Path("/run/systemd/system").is_dir():
+        if is_running():
             return run_logs(arguments)
         raise NoDaemon("No daemon runs.", "`trimpoint serve` logs to its stderr.")
     target = _stderr_of(holders[0])
@@ -49,9 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _stderr_of(pid: int) -> str:
-    try:
-        return os.readlink(f"/proc/{pid}/fd/2")
-    except OSError as error:
-        raise CliError(
-            f"The log of the daemon (pid {pid}) cannot be found: {error.strerror}."
-        ) from None
+    target = SYSTEM.place_of(pid, 2)
+    if target is None:
+        raise CliError(f"The log of the daemon (pid {pid}) cannot be found from here.")
+    return target

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from trimpoint.system import SYSTEM
+
 # What systemd gives to a service alone (systemd.exec(5), sd_notify(3), sd_listen_fds(3)). A child
 # that inherits it could report the daemon as ready or stopping, find the credentials of its unit,
 # or write into the journal as the unit.
@@ -33,18 +35,18 @@ _OWN_PREFIX = "TRIMPOINT_"
 # process with threads, and is deprecated there. SIGTERM, not SIGKILL, lets Codex end its own
 # children; `orphans` ends a Codex that does not end.
 _SHIM = """
-import ctypes, os, signal, sys
+import os, signal, sys
 signal.pthread_sigmask(signal.SIG_SETMASK, ())
-ctypes.CDLL(None).prctl(1, int(signal.SIGTERM))
-if os.getppid() != int(sys.argv[1]):
+exec(sys.argv[1])
+if os.getppid() != int(sys.argv[2]):
     os._exit(0)
 for number in signal.valid_signals():
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
 try:
-    os.execv(sys.argv[2], sys.argv[2:])
+    os.execv(sys.argv[3], sys.argv[3:])
 except OSError as error:
-    print(f"cannot execute {sys.argv[2]}: {error.strerror}", file=sys.stderr)
+    print(f"cannot execute {sys.argv[3]}: {error.strerror}", file=sys.stderr)
     os._exit(126)
 """
 
@@ -82,18 +84,16 @@ def launch_command(profile: LaunchProfile) -> list[str]:
     """Returns the command line of `codex app-server` with the profile's overrides. Call it on the
     thread that spawns the child.
 
-    On Linux's main thread, the command starts a shim that ends the child when the daemon dies.
+    On the main thread, the command starts a shim that, on Linux, ends the child when the daemon
+    dies.
     """
     overrides = [argument for override in profile.overrides for argument in ("-c", override)]
     command = [str(profile.codex), "app-server", *overrides]
     # The kernel signals the child when the *thread* that forked ends, not the process; only the
     # main thread lives as long as the daemon.
-    if (
-        sys.platform == "linux"
-        and sys.executable
-        and threading.current_thread() is threading.main_thread()
-    ):
-        return [sys.executable, "-I", "-S", "-c", _SHIM, str(os.getpid()), *command]
+    if sys.executable and threading.current_thread() is threading.main_thread():
+        shim = (sys.executable, "-I", "-S", "-c", _SHIM, SYSTEM.exit_statement, str(os.getpid()))
+        return [*shim, *command]
     return command
 
 

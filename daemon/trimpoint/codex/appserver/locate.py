@@ -20,6 +20,7 @@ import msgspec
 
 from trimpoint.extras import install_command
 from trimpoint.programs import folders_of_path
+from trimpoint.system import SYSTEM
 
 CodexSource = Literal["flag", "config", "path", "bundled"]
 
@@ -247,10 +248,8 @@ def _arm() -> bool:
 
 
 def _platform_package() -> str:
-    system = "darwin" if sys.platform == "darwin" else "linux"
-    return f"{_PACKAGE_NAME}-{system}-{'arm64' if _arm() else 'x64'}"
+    return f"{_PACKAGE_NAME}-{SYSTEM.naming.package}-{'arm64' if _arm() else 'x64'}"
 
 
 def _target_triple() -> str:
-    system = "apple-darwin" if sys.platform == "darwin" else "unknown-linux-musl"
-    return f"{'aarch64' if _arm() else 'x86_64'}-{system}"
+    return f"{'aarch64' if _arm() else 'x86_64'}-{SYSTEM.naming.triple}"

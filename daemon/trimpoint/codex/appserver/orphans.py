@@ -5,8 +5,8 @@ recorded ones, and either its arguments name the recorded binary or its environm
 mark. A pid that was reused fails at least one of these checks. Other processes of the child's group
 are recognized by the random mark alone.
 
-This needs Linux's /proc. On other systems nothing is recorded and nothing is ended; there, a child
-ends by itself at the end of its input.
+Where the system shows no start times, nothing is recorded and nothing is ended; there, a child ends
+by itself at the end of its input.
 """
 
 import asyncio
@@ -22,12 +22,11 @@ import msgspec
 
 from trimpoint.atomic_files import replace_file
 from trimpoint.processes import pidfd_of
+from trimpoint.system import SYSTEM
 
 # In the child's environment: `<pid of the daemon>-<random>`. The child's own children inherit it.
 CHILD_MARK = "TRIMPOINT_CHILD"
 
-_START_TIME_FIELD = 22  # proc(5), counted from 1: clock ticks since boot
-_ENDED_STATES = (b"Z", b"X")
 _LOOK_AGAIN_S = 0.001
 _LOAD_DEADLINE_S = 2.0
 
@@ -43,23 +42,13 @@ class ChildRecord(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def process_start_ticks(pid: int) -> int | None:
-    """Returns the start time of a process in clock ticks since boot (field 22 of
-    `/proc/<pid>/stat`), or None if there is no such process or no /proc.
-    """
-    fields = _stat_after_name(pid)
-    return None if fields is None else int(fields[_START_TIME_FIELD - 3])
-
-
-def _stat_after_name(pid: int) -> list[bytes] | None:
-    """Returns the fields of `/proc/<pid>/stat` from the third on, or None if there is no such
-    process or no /proc.
+    """Returns the start time of a process as the system counts it, or None if there is no such
+    process or it cannot be seen.
     """
     try:
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
+        return SYSTEM.facts(pid).started
     except OSError:
         return None
-    # The second field is the program's name in brackets and may itself hold blanks and brackets.
-    return stat.rpartition(b")")[2].split()
 
 
 def started_as_provider(environ: dict[str, str], parent_pid: int) -> bool:
@@ -81,7 +70,7 @@ def record_child(state_dir: Path, profile_key: str, *, pid: int, mark: str, code
     start_time_ticks = process_start_ticks(pid)
     if start_time_ticks is None:
         return
-    record = ChildRecord(pid, start_time_ticks, _boot_id(), mark, str(codex))
+    record = ChildRecord(pid, start_time_ticks, SYSTEM.boot_id(), mark, str(codex))
     replace_file(_record_path(state_dir, profile_key), msgspec.json.encode(record))
 
 
@@ -158,14 +147,10 @@ async def _kill_members(record: ChildRecord) -> None:
     """Kills the processes that outlived the child in its process group, recognized by the mark in
     their environment.
     """
-    for pid in _all_processes():
+    for pid in SYSTEM.pids():
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if pid != record.pid == os.getpgid(pid) and await has_mark(pid, record.mark):
                 os.kill(pid, signal.SIGKILL)
-
-
-def _all_processes() -> list[int]:
-    return [int(entry.name) for entry in Path("/proc").glob("[0-9]*")]
 
 
 async def has_mark(pid: int, mark: str) -> bool:
@@ -173,7 +158,7 @@ async def has_mark(pid: int, mark: str) -> bool:
     program it has none yet, so this waits until it has.
     """
     await _program_is_loaded(pid)
-    return _assignment(mark) in _process_strings(pid, "environ")
+    return _assignment(mark) in (SYSTEM.environment(pid) or ())
 
 
 async def _program_is_loaded(pid: int) -> None:
@@ -184,10 +169,13 @@ async def _program_is_loaded(pid: int) -> None:
 
 
 def _loads_a_program(pid: int) -> bool:
-    state, *_ = _stat_after_name(pid) or (b"X",)
+    try:
+        is_ended = SYSTEM.facts(pid).is_ended
+    except OSError:
+        return False
     # The kernel shows a command line once the whole program is in place. It shows that of a
     # hardened process, too, whose environment it hides.
-    return state not in _ENDED_STATES and _process_strings(pid, "cmdline") == [b""]
+    return not is_ended and SYSTEM.command_line(pid) == [b""]
 
 
 @contextlib.contextmanager
@@ -214,7 +202,7 @@ async def _readable(descriptor: int) -> None:
 def _is_ours(record: ChildRecord) -> bool:
     return (
         process_start_ticks(record.pid) == record.start_time_ticks
-        and _boot_id() == record.boot_id
+        and SYSTEM.boot_id() == record.boot_id
         and _looks_like(record)
     )
 
@@ -222,25 +210,12 @@ def _is_ours(record: ChildRecord) -> bool:
 def _looks_like(record: ChildRecord) -> bool:
     # One of the two is enough: a launcher script executes another binary, and a hardened process
     # hides its environment.
-    named = os.fsencode(record.codex) in _process_strings(record.pid, "cmdline")
-    return named or _assignment(record.mark) in _process_strings(record.pid, "environ")
+    named = os.fsencode(record.codex) in SYSTEM.command_line(record.pid)
+    return named or _assignment(record.mark) in (SYSTEM.environment(record.pid) or ())
 
 
 def _assignment(mark: str) -> bytes:
     return f"{CHILD_MARK}={mark}".encode()
-
-
-def _process_strings(pid: int, kind: str) -> list[bytes]:
-    try:
-        return Path(f"/proc/{pid}/{kind}").read_bytes().split(b"\0")
-    except OSError:
-        return []
-
-
-def _boot_id() -> str:
-    with contextlib.suppress(OSError):
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return ""
 
 
 def _signal_group(leader_pid: int, number: int) -> None:

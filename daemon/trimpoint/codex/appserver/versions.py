@@ -35,7 +35,7 @@ _VERSION_DEADLINE_S = 10.0
 _VERSION = re.compile(r"\b(\d+)\.(\d+)\.(\d+)")
 # A `CODEX_HOME` that cannot exist: with a real one, Codex would write files even for --version
 # (measured: 0.163).
-_NO_HOME = "/proc/self/no-codex-home"
+_NO_HOME = f"{os.devnull}/no-codex-home"
 
 
 def forgets_settings(version: tuple[int, ...] | None) -> bool:

@@ -7,7 +7,6 @@ Each part of the daemon keeps its own counters, which are read when a client ask
 import os
 import time
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from trimpoint_protocol.methods import MetricFamily, MetricKind, MetricSample
@@ -15,6 +14,7 @@ from trimpoint_protocol.methods import MetricFamily, MetricKind, MetricSample
 from trimpoint.gateway.profiles import RunningProfiles
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.journal.storage.instrumented_files import InstrumentedFiles
+from trimpoint.system import SYSTEM
 from trimpoint.threads.activity import BOUNDS_S, Activity, Durations
 from trimpoint.threads.registry import ThreadRegistry
 
@@ -133,12 +133,14 @@ class Metrics:
             "Processor seconds of the daemon.",
             times.user + times.system,
         )
-        yield _gauge(
-            "process_resident_memory_bytes",
-            "Resident memory of the daemon, in bytes.",
-            _resident_bytes(),
-        )
-        yield _gauge("process_open_fds", "Open file descriptors.", len(os.listdir("/proc/self/fd")))
+        if (resident := SYSTEM.resident_bytes()) is not None:
+            yield _gauge(
+                "process_resident_memory_bytes",
+                "Resident memory of the daemon, in bytes.",
+                resident,
+            )
+        if (descriptors := SYSTEM.open_descriptors()) is not None:
+            yield _gauge("process_open_fds", "Open file descriptors.", descriptors)
 
 
 Labels = tuple[tuple[str, str], ...]
@@ -178,8 +180,3 @@ def _phases(phases: Mapping[tuple[str, str], Durations]) -> MetricFamily:
         help="Duration of each phase of an operation.",
         samples=samples,
     )
-
-
-def _resident_bytes() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")

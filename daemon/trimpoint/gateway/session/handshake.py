@@ -5,7 +5,6 @@ client, as Codex itself would.
 import asyncio
 import os
 import platform
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -24,6 +23,7 @@ from trimpoint.gateway.session.clients import Client
 from trimpoint.gateway.session.codex_tui import unknown_to
 from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.gateway.session.requests.request import ClientRequest
+from trimpoint.system import SYSTEM
 from trimpoint.transport.framing_errors import encode_refusal
 from trimpoint.transport.wire import CloseCode
 
@@ -110,7 +110,7 @@ class Handshake:
             "userAgent": f"trimpoint/{number} ({machine}) unknown (trimpoint; {__version__})",
             "codexHome": str(codex_home(profile, os.environ)),
             "platformFamily": "unix",
-            "platformOs": "macos" if sys.platform == "darwin" else sys.platform,
+            "platformOs": SYSTEM.naming.codex,
         }
 
 

@@ -93,7 +93,7 @@ class SystemFiles:
     def sync_directory(self, path: Path) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            os.fsync(fd)
+            SYSTEM.sync_folder(fd)
         finally:
             os.close(fd)
 

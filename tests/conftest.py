@@ -25,6 +25,7 @@ from tests.forking.client import Forking
 pytest_plugins = ("tests.selection", "tests.processor_time")
 
 TESTS = Path(__file__).parent
+PLATFORM = os.environ.get("TRIMPOINT_PLATFORM") or sys.platform
 FOLDERS_WITH_PROCESSES = frozenset({"clients", "e2e", "fuzz", "git"})
 STARTS_A_PROCESS = frozenset(
     {
@@ -112,6 +113,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("processes")
         if path.as_posix() in MEASURED_MODULES:
             item.add_marker("measured")
+        if PLATFORM != "linux" and (mark := item.get_closest_marker("linux")):
+            item.add_marker(pytest.mark.skip(f"only on Linux: {mark.args[0]}"))
 
 
 def pytest_collection_finish() -> None:

@@ -41,6 +41,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--covering", action="store_true", help="run only the tests that the coverage gates need"
     )
     group.addoption(
+        "--one-in", type=int, metavar="N", help="run one in N of the tests that start processes"
+    )
+    group.addoption(
         "--time-box",
         type=float,
         metavar="SECONDS",
@@ -77,7 +80,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item for item in items if item.get_closest_marker("processes") and item.path not in named
     ]
     all_folders = config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    rest = left_out(candidates, seed_of(config), SHARE if all_folders else 1)
+    share = config.getoption("one_in") or (SHARE if all_folders else 1)
+    rest = left_out(candidates, seed_of(config), share)
     if config.getoption("left_out"):
         items[:] = never_run_first(items, rest, covering(items))
         return

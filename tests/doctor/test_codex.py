@@ -164,6 +164,7 @@ def test_the_variables_that_agents_get_are_named_and_never_their_values(machine:
 
 
 @pytest.mark.processes
+@pytest.mark.linux("looks at other processes")
 def test_the_variables_are_those_of_the_daemon_that_runs(machine: Machine) -> None:
     machine.make("state")
     lock = str(machine.state_dir / "lock")

@@ -17,6 +17,7 @@ from trimpoint.doctor import (
 )
 from trimpoint.doctor.checks import CHECKS
 from trimpoint.doctor.findings import Installation, examine
+from trimpoint.system import SYSTEM
 
 from tests.doctor.stage import Machine, sole
 
@@ -118,6 +119,7 @@ def test_a_nearly_full_disk_is_reported(
     assert sole(paths.check_state_directory(machine.installation())).status == status
 
 
+@pytest.mark.linux("looks at other processes")
 def test_the_process_that_holds_the_state_directory_is_named(machine: Machine) -> None:
     machine.make("state")
     assert sole(paths.check_daemon(machine.installation())).facts == {"pid": None}
@@ -136,7 +138,10 @@ def test_an_invisible_holder_of_the_lock_is_reported(
 
 def test_a_socket_path_too_long_is_a_failure(machine: Machine) -> None:
     long = Machine(machine.folder / ("x" * 120))
-    assert "at most 107 are possible" in sole(paths.check_socket(long.installation())).text
+    assert (
+        f"at most {SYSTEM.max_socket_path_bytes} are possible"
+        in sole(paths.check_socket(long.installation())).text
+    )
 
 
 def test_a_socket_folder_open_to_others_is_a_failure(machine: Machine) -> None:
@@ -152,6 +157,7 @@ def listening(machine: Machine) -> socket.socket:
     return sock
 
 
+@pytest.mark.linux("looks at other processes")
 def test_the_check_names_what_is_in_the_sockets_place(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,6 +202,7 @@ ANSWERS = [
 
 @pytest.mark.processes
 @pytest.mark.parametrize(("answer", "status", "words"), ANSWERS)
+@pytest.mark.linux("looks at other processes")
 def test_whether_the_daemon_answers_is_found_out_without_an_introduction(
     machine: Machine, answer: bytes, status: str, words: str
 ) -> None:

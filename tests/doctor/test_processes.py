@@ -17,6 +17,7 @@ from tests.doctor.stage import LOCKER, Machine, sole
 
 
 @pytest.mark.processes
+@pytest.mark.linux("looks at other processes")
 def test_a_child_without_its_daemon_is_a_leftover(machine: Machine) -> None:
     machine.make("state")
     assert sole(processes.check_orphans(machine.installation())).facts["records"] == 0
@@ -46,6 +47,7 @@ def test_a_child_without_its_daemon_is_a_leftover(machine: Machine) -> None:
 
 
 @pytest.mark.processes
+@pytest.mark.linux("looks at other processes")
 def test_another_codex_that_holds_threads_is_named_without_its_arguments(machine: Machine) -> None:
     installation = machine.installation()
     assert [
@@ -81,6 +83,7 @@ def test_another_trimpoint_is_seen(machine: Machine, monkeypatch: pytest.MonkeyP
     ] == [7, 8]
 
 
+@pytest.mark.linux("looks at other processes")
 def test_own_processes_are_seen_and_described_by_program_and_command_alone() -> None:
     assert (
         kernel.Process(1, ("/x/codex", "app-server", "-c", "k=sk-secret")).label

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import anyio
+import pytest
 from trimpoint.git.restore.plan import Conflict, plan_restore
 from trimpoint.git.restore.restore import restore
 
@@ -36,6 +37,7 @@ async def test_a_change_by_others_meanwhile_is_a_conflict_that_force_overrules(
     assert contents(setup.folder) == setup.before
 
 
+@pytest.mark.linux("looks at other processes")
 async def test_a_file_open_for_writing_is_a_conflict(setup: Scene, tmp_path: Path) -> None:
     script = (
         "import sys; f = open(sys.argv[1], 'a'); g = open(sys.argv[2]); print(flush=True); input()"

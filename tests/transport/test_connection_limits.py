@@ -228,6 +228,7 @@ async def test_files_serve_as_a_stream_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("can_be_reopened", [True, False])
+@pytest.mark.linux("opens a pipe again")
 def test_an_end_of_a_pipe_never_blocks(
     can_be_reopened: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,6 +73,7 @@ async def test_a_client_of_another_user_is_refused_and_logged(
     ]
 
 
+@pytest.mark.linux("the system tells who connected")
 async def test_a_peer_is_identified_by_the_kernel(socket_path: Path) -> None:
     peers: list[str] = []
 

@@ -43,12 +43,14 @@ def test_a_process_that_is_not_in_this_pid_namespace_may_not_be_a_client() -> No
     assert "another pid namespace" in found.why
 
 
+@pytest.mark.linux("looks at other processes")
 def test_a_process_that_proc_does_not_show_may_not_be_a_client() -> None:
     found = distrust_of(2**22 + 1)
     assert found is not None
     assert "cannot be looked at" in found.why
 
 
+@pytest.mark.linux("looks at other processes")
 def test_the_nearest_wanted_ancestor_is_found() -> None:
     assert ancestor_among(os.getpid(), {os.getppid(), 1}) == os.getppid()
     assert ancestor_among(os.getpid(), {2**22 + 1}) is None
@@ -98,6 +100,7 @@ def test_a_program_of_the_person_may_be_a_client() -> None:
         (["setpriv", "--no-new-privs"], "no_new_privs"),
     ],
 )
+@pytest.mark.linux("looks at other processes")
 def test_a_confined_program_may_not_be_a_client(launcher: list[str], why: str) -> None:
     with connected(*launcher) as (sock, _):
         found = distrust_of_peer(sock)
@@ -107,6 +110,7 @@ def test_a_confined_program_may_not_be_a_client(launcher: list[str], why: str) -
 
 
 @pytest.mark.processes
+@pytest.mark.linux("looks at other processes")
 def test_a_program_that_has_ended_may_not_be_a_client() -> None:
     with connected() as (sock, process):
         process.communicate()
@@ -114,6 +118,7 @@ def test_a_program_that_has_ended_may_not_be_a_client() -> None:
 
 
 @pytest.mark.processes
+@pytest.mark.linux("looks at other processes")
 def test_a_program_below_a_codex_of_ours_is_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     with connected("sh", "-c", '"$@"; :', "sh") as (sock, process):
         monkeypatch.setattr(peer_process, "RUNNING_CHILDREN", {process.pid})

@@ -130,7 +130,8 @@ async def test_a_path_too_long_is_refused_before_anything_is_made(folder: Path) 
     too_long = fitting.with_name(fitting.name + "x")
     error = await refusal_of(too_long)
     assert isinstance(error, SocketPathTooLong)
-    assert error.problem == "108 bytes, but at most 107 are possible"
+    most = MAX_SOCKET_PATH_BYTES
+    assert error.problem == f"{most + 1} bytes, but at most {most} are possible"
     assert not is_there(too_long.parent)
     async with serving(fitting), client_of(fitting) as client:
         assert await asked(client) == ANSWER

@@ -142,6 +142,7 @@ def test_a_killed_daemon_leaves_no_real_codex_behind(state_dir: Path) -> None:
         anyio.run(has_ended, pidfd)
 
 
+@pytest.mark.linux("needs the start times of processes")
 async def test_a_child_that_survives_sigkill_is_given_up_and_stays_on_record(
     tmp_path: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +170,7 @@ def test_a_process_that_does_not_exist_has_no_start_and_is_not_recorded(state_di
     assert modes(state_dir) == {}
 
 
+@pytest.mark.linux("needs the start times of processes")
 def test_a_program_s_name_does_not_confuse_its_start_time(tmp_path: Path) -> None:
     odd = tmp_path / "a) R 1 (b"
     odd.symlink_to("/bin/sleep")
@@ -188,6 +190,7 @@ def test_only_a_direct_child_of_trimpoint_takes_itself_for_its_provider() -> Non
 # --- children left over ---
 
 
+@pytest.mark.linux("needs the start times of processes")
 async def test_a_child_is_on_record_exactly_while_it_runs(tmp_path: Path, state_dir: Path) -> None:
     profile = scripted(tmp_path, STUBBORN)
     with anyio.fail_after(STEP_S):
@@ -213,6 +216,7 @@ async def test_a_state_directory_that_cannot_be_written_does_not_keep_codex_from
             assert await listen(child).line() == str(child.pid)
 
 
+@pytest.mark.linux("needs the start times of processes")
 async def test_the_end_of_one_child_does_not_forget_another_of_the_same_profile(
     tmp_path: Path, state_dir: Path
 ) -> None:
@@ -223,6 +227,7 @@ async def test_the_end_of_one_child_does_not_forget_another_of_the_same_profile(
         assert read_record(state_dir).pid == second.pid
 
 
+@pytest.mark.linux("needs the start times of processes")
 def test_a_child_that_ignores_the_end_of_input_ends_with_its_daemon(
     tmp_path: Path, state_dir: Path
 ) -> None:
@@ -231,6 +236,7 @@ def test_a_child_that_ignores_the_end_of_input_ends_with_its_daemon(
         anyio.run(has_ended, pidfd)
 
 
+@pytest.mark.linux("needs the start times of processes")
 def test_a_stubborn_child_of_a_killed_daemon_is_reaped_at_the_next_start(
     tmp_path: Path, state_dir: Path
 ) -> None:
@@ -242,6 +248,7 @@ def test_a_stubborn_child_of_a_killed_daemon_is_reaped_at_the_next_start(
     assert record_paths(state_dir) == []
 
 
+@pytest.mark.linux("needs the start times of processes")
 def test_the_process_group_of_an_orphan_ends_with_it(tmp_path: Path, state_dir: Path) -> None:
     body = """
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -261,6 +268,7 @@ def test_the_process_group_of_an_orphan_ends_with_it(tmp_path: Path, state_dir: 
         anyio.run(has_ended, member)
 
 
+@pytest.mark.linux("needs the start times of processes")
 def test_members_that_outlived_an_orphan_are_ended_too(tmp_path: Path, state_dir: Path) -> None:
     body = """
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -279,6 +287,7 @@ def test_members_that_outlived_an_orphan_are_ended_too(tmp_path: Path, state_dir
         anyio.run(has_ended, member)
 
 
+@pytest.mark.linux("needs the start times of processes")
 async def test_a_member_that_has_just_been_started_is_recognized() -> None:
     # `Popen` often returns while the kernel still loads the program.
     environment = {**os.environ, CHILD_MARK: "41-ab12"}
@@ -297,6 +306,7 @@ async def reap_impatiently(state_dir: Path) -> list[ChildRecord]:
         return await reap_orphans(state_dir, term_grace_s=0.5)
 
 
+@pytest.mark.linux("needs the start times of processes")
 async def test_a_leftover_that_survives_keeps_its_record(
     tmp_path: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -320,6 +330,7 @@ async def test_a_leftover_that_survives_keeps_its_record(
     ],
     ids=["start", "boot", "looks"],
 )
+@pytest.mark.linux("needs the start times of processes")
 async def test_a_pid_that_was_used_again_is_left_alone(
     tmp_path: Path, state_dir: Path, forged: dict[str, Any]
 ) -> None:
@@ -337,6 +348,7 @@ async def test_a_pid_that_was_used_again_is_left_alone(
 @pytest.mark.parametrize(
     "proof", [{"mark": "1-another"}, {"codex": "/another/codex"}], ids=["binary", "mark"]
 )
+@pytest.mark.linux("needs the start times of processes")
 async def test_one_proof_of_identity_is_enough_to_end_an_orphan(
     tmp_path: Path, state_dir: Path, proof: dict[str, Any]
 ) -> None:
@@ -352,6 +364,7 @@ async def test_one_proof_of_identity_is_enough_to_end_an_orphan(
             assert await child.closed() == ChildExit(signal=signal.SIGKILL)
 
 
+@pytest.mark.linux("needs the start times of processes")
 async def test_records_of_the_dead_and_unreadable_ones_are_removed(
     tmp_path: Path, state_dir: Path
 ) -> None:

@@ -311,6 +311,7 @@ async def test_a_file_that_is_no_program_ends_with_the_reason_on_stderr(tmp_path
     assert f"cannot execute {broken}: Exec format error" in child.stderr_tail()
 
 
+@pytest.mark.linux("widens a pipe")
 async def test_the_last_output_of_a_child_is_read_by_a_daemon_that_had_no_time_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,9 +10,9 @@ const NUMBERS = new Intl.NumberFormat("en");
  * Returns what a person reads of an outcome. What takes it back is a button beside it.
  * @param {CommandOutcome} outcome
  */
-export function wordsOf({ undo, said, tokens, hints, message }) {
+export function wordsOf({ undo, said, tokens, hints, message, draft }) {
     if (!undo || !said) {
-        return message ?? "";
+        return (draft ? said : message) ?? ""; // a draft stands in the box
     }
     const ways = (hints ?? []).map((hint) => `${hint.command} ${hint.text}.`);
     return [said, tokens && sizes(tokens), ...ways].filter(Boolean).join(" ");

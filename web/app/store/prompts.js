@@ -288,6 +288,9 @@ export class Prompts {
             const isOurs = draft.sending.some((one) => one.id === sent.id) || !draft.text;
             return isRefused(outcome) && isOurs ? putBack(draft, sent) : acknowledged(draft, sent);
         });
+        if (outcome.draft) {
+            this.prepend(threadId, { ...sent, text: `${outcome.draft.accept} ${outcome.draft.text}` });
+        }
         this._teller.onOutcome(threadId, sent.text, outcome);
     }
 }

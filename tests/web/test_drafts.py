@@ -1,0 +1,30 @@
+"""A draft in the page: it stands in the box, to be changed and sent, or deleted."""
+
+import re
+
+import pytest
+
+from tests.web.browser import needs_browser
+from tests.web.stage import Stage
+
+pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
+
+
+async def test_a_drafted_summary_is_changed_in_the_box_and_accepted(stage: Stage) -> None:
+    from playwright.async_api import expect
+
+    await stage.thread()
+    await stage.turns(*(f"prompt-{one}.|answer-{one}." for one in range(1, 4)))
+    await stage.send("/compact --edit --keep 1")
+    box = stage.page.locator("textarea")
+    await expect(box).to_have_value(re.compile(r"^/accept draft:\S+ \S"))
+    await stage.page.get_by_text("nothing has changed yet").first.wait_for()
+    await box.press("End")
+    drafted = await box.input_value()
+    await box.fill(f"{drafted} In my words.")
+    await box.press("Enter")
+    await stage.page.get_by_label("Context compacted").wait_for()
+    await stage.turns("prompt-4.|answer-4.")
+    seen = stage.model_input()
+    assert drafted.partition(" ")[2].partition(" ")[2] + " In my words." in seen
+    assert ("prompt-3." in seen, "prompt-2." in seen) == (True, False)

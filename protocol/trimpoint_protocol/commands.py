@@ -19,6 +19,7 @@ __all__ = [
     "CompactContext",
     "DiscardContext",
     "EditQueuedPrompt",
+    "EditSummary",
     "EntryName",
     "Identifier",
     "MaskContext",
@@ -122,6 +123,14 @@ class AcceptDraft(ClientCommand, frozen=True, kw_only=True, tag="thread.draft.ac
 
     draft_id: Identifier | None = None
     text: Annotated[str, msgspec.Meta(max_length=1_000_000)] | None = None
+
+
+class EditSummary(ClientCommand, frozen=True, kw_only=True, tag="thread.summary.edit"):
+    """`/summary edit`: put `text` in the place of the summary that the context begins with. All
+    else stays, and `/undo` brings the former one back.
+    """
+
+    text: Annotated[str, msgspec.Meta(max_length=1_000_000)]
 
 
 class DiscardContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.discard"):
@@ -293,6 +302,7 @@ AnyClientCommand = (
     TrimContext
     | CompactContext
     | AcceptDraft
+    | EditSummary
     | DiscardContext
     | MaskContext
     | UndoTrim
@@ -318,6 +328,7 @@ CHANGE_CONTEXT = (
     TrimContext,
     CompactContext,
     AcceptDraft,
+    EditSummary,
     DiscardContext,
     MaskContext,
     UndoTrim,

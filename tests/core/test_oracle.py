@@ -1,5 +1,5 @@
 """Random lives of a thread with everything that changes a context, compared with a model in plain
-Python: turns, clears, compactions, discards, pins and notes, undo, redo, reverts and their undoing,
+Python: turns, clears, compactions, drafts, edited summaries, discards, pins and notes, undo, redo, reverts and their undoing,
 and restarts.
 """
 
@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 import pytest
 from trimpoint.core.context.injections import injection
 from trimpoint.core.decide.undoing import newest_boundary
+from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy, Policy
+from trimpoint.core.model.operations import Phase
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
@@ -25,12 +27,14 @@ SEEDS, STEPS = range(80), 45
 @dataclass
 class Trim:
     """A boundary before the turn `first_kept`, or a discard of the prompt of one turn. `number` is
-    its place among all actions.
+    its place among all actions, and what was injected until `injected_to`, else until it, is before
+    the boundary.
     """
 
     number: int
     first_kept: int | None
     summary: str | None = None
+    injected_to: int | None = None
     dropped: str | None = None
 
 
@@ -58,7 +62,9 @@ class World:
 
     def injected_at(self, place: int) -> list[str]:
         """What was injected before the turn at `place` and stands."""
-        pruned = self.boundary.number if self.boundary.first_kept == place else 0
+        bound = self.boundary
+        until = bound.number if bound.injected_to is None else bound.injected_to
+        pruned = until if bound.first_kept == place else 0
         return [f"injected {when}" for when, at in self.injected if at == place and when > pruned]
 
     def texts(self, number: int) -> list[str]:
@@ -95,7 +101,7 @@ class Life:
     def step(self) -> None:
         weights = {"turn": 9, "clear": 4, "compact": 3, "discard": 3, "pin": 3, "note": 1}
         weights |= {"unpin": 2, "undo": 5, "redo": 4, "revert": 2, "unrevert": 2, "restart": 1}
-        weights |= {"inject": 4}
+        weights |= {"inject": 4, "edit": 2, "draft": 2}
         name = self.chance.choices(list(weights), list(weights.values()))[0]
         self.steps.append(name)
         self.happened += 1
@@ -158,6 +164,32 @@ class Life:
             words = f"summary {self.happened}"
             self.thread.compact(words, keep)
             self._trimmed(keep, f"<conversation-summary>{words}</conversation-summary>")
+
+    def _edit(self) -> None:
+        last = self.world.boundary
+        if last.summary is not None:
+            words = f"edited {self.happened}"
+            act(self.thread, client(wire.EditSummary, text=words))
+            until = last.number if last.injected_to is None else last.injected_to
+            summary = f"<conversation-summary>{words}</conversation-summary>"
+            self.world.trims.append(Trim(self.happened, last.first_kept, summary, until))
+            self.undone = []
+
+    def _draft(self) -> None:
+        """Drafts a summary, runs a turn or none, and accepts it in other words."""
+        keep = self.chance.randint(0, 2)
+        if self.world.active() <= keep:
+            return
+        operation_id = self.thread.begin_compaction(keep, force=True, edit=True)
+        written = ev.DraftWritten(self.thread.state.id, operation_id, "drafted", 1)
+        self.thread.advance(Phase.READY, written)
+        since = self.chance.randint(0, 1)
+        for _ in range(since):
+            self._turn()
+            self.happened += 1
+        words = f"accepted {self.happened}"
+        act(self.thread, client(wire.AcceptDraft, text=words))
+        self._trimmed(keep + since, f"<conversation-summary>{words}</conversation-summary>")
 
     def _trimmed(self, keep: int, summary: str | None) -> None:
         kept = len(self.world.turns) - min(keep, self.world.active())

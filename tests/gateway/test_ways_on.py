@@ -21,6 +21,8 @@ SAID = "the sentence itself says what to do, or when"
 CORE = "a refusal of the core with the hints of the core"
 WITHOUT_A_HINT = {
     ("slash_runner", "run", "USAGE"): SAID,
+    ("slash_outcomes", "summary_to_edit", "*standing"): CORE,
+    ("slash_runner", "_summary", "USAGE"): SAID,
     ("slash_runner", "_rehearse", "*decision"): CORE,
     ("slash_runner", "_preview", "*shown"): CORE,
     ("slash_runner", "_preview", "*shown.refusal"): CORE,

@@ -170,12 +170,12 @@ export type CodexStatus = {
 };
 
 /**
- * A text for a person to read and change before anything is done with it. `accept` is the command that does it; a client types the person's text behind it, or nothing to take `text`. Until then nothing has changed.
+ * A text for a person to read and change before anything is done with it. `accept` is the command that does it; a client types the person's text behind it. Until then nothing has changed. `anew` is the command that has the model write another one, what it is to mind typed behind it; null where no model wrote it.
  */
 export type CommandDraft = {
-    id: string;
     text: string;
     accept: string;
+    anew?: string | null;
 };
 
 /**
@@ -516,7 +516,7 @@ export type DiscardContext = {
  * One command; its `type` says which.
  */
 export type DispatchParams = {
-    command: AcceptDraft | ArchiveAndNew | ArchiveThread | CompactContext | DiscardContext | EditQueuedPrompt | MaskContext | PinContext | QueuePrompt | ReleaseQueue | RenameThread | ReorderQueue | RevertToCheckpoint | SetAuto | StartSession | StopSession | TrimContext | UnarchiveThread | UndoTrim | UnpinContext | WithdrawQueuedPrompt;
+    command: AcceptDraft | ArchiveAndNew | ArchiveThread | CompactContext | DiscardContext | EditQueuedPrompt | EditSummary | MaskContext | PinContext | QueuePrompt | ReleaseQueue | RenameThread | ReorderQueue | RevertToCheckpoint | SetAuto | StartSession | StopSession | TrimContext | UnarchiveThread | UndoTrim | UnpinContext | WithdrawQueuedPrompt;
 };
 
 /**
@@ -538,6 +538,17 @@ export type EditQueuedPrompt = {
     createdAt?: string | null;
     promptId: string;
     input: (Record<string, any>)[];
+};
+
+/**
+ * `/summary edit`: put `text` in the place of the summary that the context begins with. All else stays, and `/undo` brings the former one back.
+ */
+export type EditSummary = {
+    type: "thread.summary.edit";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    text: string;
 };
 
 /**

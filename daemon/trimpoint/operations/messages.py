@@ -7,6 +7,7 @@ from trimpoint.core.context.provider_compactions import turns_brought_back
 from trimpoint.core.decide.auto_masking import AUTO_MASK
 from trimpoint.core.decide.reverting import RevertTarget, resolve_target
 from trimpoint.core.decide.stretches import CLEAR
+from trimpoint.core.decide.summaries import EDIT
 from trimpoint.core.decide.undoing import newest_boundary
 from trimpoint.core.model.decision import counted
 from trimpoint.core.model.ledger import Boundary, Discard, TrimPoint
@@ -39,6 +40,8 @@ def ready_message(state: ThreadState, operation: Operation, not_carried: list[st
     elif operation.kind in ("pin", "unpin"):
         verb = "Pinned" if operation.kind == "pin" else "Unpinned"
         message = f"{verb}; the context holds {counted(len(state.generation.pins), 'pin')} now."
+    elif operation.kind == EDIT:
+        message = EDITED
     elif operation.kind == "redo":
         message = _redone(state)
     elif operation.kind == "discard" and state.discards:
@@ -193,6 +196,7 @@ def failure_message(operation: Operation, detail: str) -> str:
     )
 
 
+EDITED = "The context begins with your summary now. Files are as they were."
 DRAFTED = "The summary is drafted, and nothing has changed yet."
 CANCELLED = "The compaction was cancelled and nothing has changed."
 
@@ -277,5 +281,7 @@ def _redone(state: ThreadState) -> str:
     if isinstance(boundary, Discard):
         done = _discarded if boundary.summary is None else _summarized
         return f"Done again. {done(boundary)}"
+    if boundary.trigger == EDIT:
+        return f"Done again. {EDITED}"
     said = _compacted if boundary.summary is not None else _cleared
     return f"Done again. {said(state, boundary)}"

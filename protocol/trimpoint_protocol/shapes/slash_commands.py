@@ -139,13 +139,14 @@ class TokenChange(Result, frozen=True, kw_only=True):
 
 class CommandDraft(Result, frozen=True, kw_only=True):
     """A text for a person to read and change before anything is done with it. `accept` is the
-    command that does it; a client types the person's text behind it, or nothing to take `text`.
-    Until then nothing has changed.
+    command that does it; a client types the person's text behind it. Until then nothing has
+    changed. `anew` is the command that has the model write another one, what it is to mind typed
+    behind it; null where no model wrote it.
     """
 
-    id: str
     text: str
     accept: str
+    anew: str | None = None
 
 
 CommandStatus = Literal["completed", "skipped", "failed", "cancelled"]

@@ -1,4 +1,4 @@
-"""`trimpoint compact --edit` on a terminal: the person's own editor shows the draft, and the person
+"""`trimpoint compact --edit` and `summary edit` on a terminal: the person's own editor shows the draft, and the person
 decides about it; elsewhere it is in the JSON.
 """
 
@@ -154,3 +154,25 @@ async def test_ctrl_c_ends_a_draft_and_changes_nothing(
             assert await compact.ended() == -2
             await terminal.shows("Cancelled. The agent's context is as it was.")
         assert (await stage.run("accept")).code == 2
+
+
+async def test_the_live_summary_is_shown_and_edited(stage: CliHarness, terminal: Terminal) -> None:
+    by = editor(stage, 'echo "And $(cat "$1")" > "$1"')
+    async with stage.daemon() as client:
+        thread = await told(stage, client)
+        assert (await stage.run("summary", "edit", "mine")).code == 3
+        assert (await stage.run("compact", "--force")).code == 0
+        assert "The gist of it all." in (await stage.run("summary")).out
+        given = await stage.run("summary", "edit")
+        assert "trimpoint summary edit TEXT puts your text in its place" in given.out
+        async with editing(stage, terminal, "summary", "edit", by=by) as edit:
+            await terminal.shows("n leaves everything as it is: ")
+            terminal.press("words\n")
+            terminal.screen = ""
+            await terminal.shows("n leaves everything as it is: ")
+            terminal.press("\n")
+            assert await edit.ended() == 0
+            await terminal.shows("your summary now")
+        await stage.turn(client, thread, "prompt-4.")
+        assert stage.model.turn_requests()[-1].mentions("And The gist of it all.")
+        assert (await stage.run("summary", "--json", "edit", "mine")).json()["summary"] == "mine"

@@ -35,6 +35,8 @@ REQUESTS: list[tuple[str, wire.AnyClientCommand]] = [
         "/accept draft:id-7 --- mine",
         wire.AcceptDraft(**IDS._asdict(), draft_id="id-7", text="--- mine"),
     ),
+    ("/summary edit edit nothing", wire.EditSummary(**IDS._asdict(), text="edit nothing")),
+    ("/summary edit", wire.EditSummary(**IDS._asdict(), text="")),
     ("/compress 50k", wire.DiscardContext(**IDS._asdict(), target_tokens=50_000)),
     ("/mask", wire.MaskContext(**IDS._asdict())),
     ("/mask 5", wire.MaskContext(**IDS._asdict(), from_turn=5, through_turn=5)),

@@ -57,7 +57,7 @@ def test_a_draft_is_told_with_its_text() -> None:
     drafted = CommandOutcome(
         handled=True, command="compact", status="completed", said="It is drafted.",
         hints=[CommandHint("/accept", "takes it")],
-        draft=CommandDraft(id="1", text="In short:\n- a", accept="/accept draft:1"),
+        draft=CommandDraft(text="In short:\n- a", accept="/accept draft:1"),
     )  # fmt: skip
     said = "It is drafted.\n\nIn short:\n- a\n\n:accept takes it."
     assert outcome_text(drafted, Spelling.COLON) == said

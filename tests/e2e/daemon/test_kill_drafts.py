@@ -1,5 +1,5 @@
-"""SIGKILL of the daemon at random instants of a draft, of its acceptance and of the undo of that
-(docs/spec/context.md).
+"""SIGKILL of the daemon at random instants of a draft, of its acceptance, of an edit of the
+summary and of the undo of these (docs/spec/context.md).
 
 A draft changes nothing of the model's next input, and what is accepted is there as a whole or not at
 all. `TRIMPOINT_E2E_LONG=n` kills n times as often.
@@ -54,7 +54,8 @@ class Life(KilledLife[Accepted]):
         """Begins a draft, its acceptance or an undo, and kills the daemon at a random instant."""
         before = self.possible[0]
         draft = {"type": "thread.context.compact", "edit": True, "force": True}
-        kind = self.chance.choice(["draft", "accept", "accept", *["undo"] * bool(before)])
+        kinds = ["draft", "accept", "accept", *["undo", "edit"] * bool(before)]
+        kind = self.chance.choice(kinds)
         if kind == "draft":
             command, after = draft, before
         elif kind == "accept":
@@ -65,6 +66,10 @@ class Life(KilledLife[Accepted]):
                 {"type": "thread.draft.accept", "text": text},
                 [*before, (self.said, text)],
             )
+        elif kind == "edit":
+            text = f"edited-{self.said}."
+            command = {"type": "thread.summary.edit", "text": text}
+            after = [*before, (before[-1][0], text)]
         else:
             command, after = {"type": "thread.context.undo"}, before[:-1]
         await self.kill_during(command, after, talk, daemon, LONGEST_S, is_done_when_answered=False)

@@ -1,5 +1,5 @@
-"""`/compact --edit` and `/accept` with the real Codex: the model drafts a summary, the person decides
-about it, and the model is sent what was accepted (docs/spec/context.md).
+"""`/compact --edit`, `/accept` and `/summary edit` with the real Codex: the model is sent what a person
+has accepted or written (docs/spec/context.md).
 """
 
 from typing import Any
@@ -73,7 +73,8 @@ async def test_a_draft_is_made_anew_and_taken_as_it_is(harness: Harness) -> None
         first = await talk.type("/compact --edit --force")
         harness.script.summary = "Another gist."
         second = await talk.type("/compact --edit --force other things")
-        assert second["draft"]["id"] != first["draft"]["id"]
+        assert second["draft"]["accept"] != first["draft"]["accept"]
+        assert second["draft"]["anew"] == "/compact --force --edit"
         late = await talk.type(f"{first['draft']['accept']} words")
         assert "Another draft was made since then" in late["message"]
         await talk.complete("/accept")
@@ -151,3 +152,42 @@ async def test_clients_see_no_turn_while_a_summary_is_drafted(harness: Harness) 
         await talk.type("/compact --edit --force")
         methods = {one["method"] for one in talk.notifications[seen:]}
         assert not methods & {"turn/started", "turn/completed", "item/completed"}, methods
+
+
+@pytest.mark.also_restarted
+async def test_a_summary_is_edited_and_undo_brings_the_former_one_back(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        await turns(talk, 3)
+        nothing = await talk.type("/summary edit mine")
+        assert (nothing["status"], nothing["reason"]) == ("skipped", "nothing_to_trim")
+        await talk.complete("/compact --keep 1")
+        shown = await talk.type("/summary")
+        assert shown["said"] == "It stands for 4 messages:\n\nThe gist of it all."
+        given = await talk.type("/summary edit")
+        assert given["draft"] == {
+            "text": "The gist of it all.", "accept": "/summary edit", "anew": None,
+        }  # fmt: skip
+        refused = await talk.type("/summary mine")
+        assert refused["reason"] == "usage"
+        edited = await talk.type("/summary edit edit nothing,\n--- keep all")
+        assert (edited["status"], edited["undo"]) == ("completed", "/undo"), edited
+        assert edited["summary"] == "edit nothing,\n--- keep all"
+        mine = gist(4, "edit nothing,\n--- keep all")
+        assert await next_input(talk) == [mine, *of_turns(3, called=3)]
+        fork = await talk.fork()
+        assert (await next_input(fork))[0] == mine
+        await talk.complete("/undo")
+        await talk.complete("/undo --redo")
+        assert (await next_input(talk))[0] == mine
+        await talk.complete("/undo")
+        theirs = gist(4, "The gist of it all.")
+        assert await next_input(talk) == [theirs, *of_turns(3, 4, 5, called=3)]
+
+
+async def test_a_summary_that_only_codex_can_read_is_not_edited(sealed_harness: Harness) -> None:
+    async with sealed_harness.conversation() as talk:
+        await turns(talk, 3)
+        talk.script.then(say(""))
+        await talk.complete("/compact --force")
+        refused = await talk.type("/summary edit mine")
+        assert (refused["status"], refused["reason"]) == ("failed", "not_supported")

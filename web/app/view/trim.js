@@ -14,7 +14,7 @@ import { Markdown } from "./markdown.js";
 
 /** @type {Record<string, string>} */
 const KINDS = { clear: "cleared", compact: "compacted", auto: "compacted automatically", overflow: "compacted to make room",
-    compress: "compressed", discard: "discarded", mask: "masked", autoMask: "automatically", agent: "discarded by the agent" };
+    compress: "compressed", discard: "discarded", mask: "masked", autoMask: "automatically", agent: "discarded by the agent", edit: "edited" };
 
 /** @param {{thread: Thread, row: DividerRow}} props */
 export function ContextTrimPointDivider({ thread, row }) {

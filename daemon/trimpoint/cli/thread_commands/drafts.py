@@ -14,12 +14,11 @@ from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import print_line, stderr_console
 from trimpoint.core.commands.declaration import Command
 
-_QUESTION = (
-    "Enter takes it, e edits it again, n leaves everything as it is; other words are what a new "
-    "draft is to mind: "
-)
+_QUESTION = "Enter takes it, e edits it again, n leaves everything as it is"
+_ANEW = "other words are what a new draft is to mind"
 _FAILED = "The editor ($VISUAL, $EDITOR) did not end well, so nothing was changed."
 _TAKEN_LATER = "The draft is still there: `trimpoint accept` takes it."
+"""Where the model wrote it."""
 
 
 class Decided(NamedTuple):
@@ -41,25 +40,30 @@ def refuse_without_terminal(command: Command) -> None:
         )
 
 
-async def decide(draft: str) -> Decided:
-    """Returns what the person does with the draft.
+async def decide(draft: str, *, can_be_anew: bool) -> Decided:
+    """Returns what the person does with the draft, of which another can be written or not.
 
     :raises CliError: when the person leaves everything as it is, or the editor fails.
     """
-    text = draft
+    text, hint = draft, _TAKEN_LATER if can_be_anew else ""
+    question = f"{_QUESTION}; {_ANEW}: " if can_be_anew else f"{_QUESTION}: "
     while True:
         changed = await anyio.to_thread.run_sync(edited, text)
         if changed is None:
-            raise CliError(_FAILED, _TAKEN_LATER)
+            raise CliError(_FAILED, hint)
         if not changed.strip():
-            raise CliError("The editor left no text, so nothing was changed.", _TAKEN_LATER)
-        text = changed
-        stderr_console().print(_QUESTION, end="", markup=False, highlight=False)
-        line = await keyboard.typed_line()
-        if line is None or line.lower() == "n":
-            raise CliError("Nothing was changed.", _TAKEN_LATER, reason="cancelled")
-        if line.lower() != "e":
-            return Decided(line, is_guidance=True) if line else Decided(text)
+            raise CliError("The editor left no text, so nothing was changed.", hint)
+        text, line = changed, "?"
+        while line not in ("", "e"):
+            stderr_console().print(question, end="", markup=False, highlight=False)
+            answer = await keyboard.typed_line()
+            if answer is None or answer.lower() == "n":
+                raise CliError("Nothing was changed.", hint, reason="cancelled")
+            line = answer.lower()
+            if can_be_anew and line not in ("", "e"):
+                return Decided(answer, is_guidance=True)
+        if not line:
+            return Decided(text)
 
 
 async def taken(text: str, take: Callable[[], Awaitable[Exit]]) -> Exit:

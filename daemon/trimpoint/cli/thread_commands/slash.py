@@ -87,27 +87,17 @@ async def carry_out(
         answer = await _answered(client, thread_id, text, spinner)
     outcome = msgspec.convert(answer, CommandOutcome)
     if outcome.draft is not None and keyboard.is_there():
-        return await _decide(client, thread_id, text, outcome.draft)
+        return await _decide(client, thread_id, outcome.draft)
     return show_outcome(outcome, answer)
 
 
-async def _decide(client: Client, thread_id: str | None, text: str, draft: CommandDraft) -> Exit:
+async def _decide(client: Client, thread_id: str | None, draft: CommandDraft) -> Exit:
     """Has the person decide about a draft, and carries it out."""
-    decided = await decide(draft.text)
+    decided = await decide(draft.text, can_be_anew=draft.anew is not None)
     if decided.is_guidance:
-        return await carry_out(client, thread_id, _with_guidance(text, decided.text))
+        return await carry_out(client, thread_id, f"{draft.anew} {decided.text}")
     accept = f"{draft.accept} {decided.text}"
     return await taken(decided.text, lambda: carry_out(client, thread_id, accept))
-
-
-def _with_guidance(text: str, guidance: str) -> str:
-    """Returns the command that drafts anew, with other free text."""
-    parsed = parse(text)
-    assert isinstance(parsed, Command)
-    declared = parsed.arguments()
-    given = {name: getattr(parsed, name) for name in declared}
-    given |= {name: guidance for name, one in declared.items() if one.kind == "text"}
-    return parsed.typed(given)
 
 
 async def _with_number(client: Client, thread_id: str, text: str) -> str:

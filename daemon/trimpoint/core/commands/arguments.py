@@ -208,6 +208,13 @@ def _draft_id(given: str) -> str | None:
 DRAFT_ID = Unit("the draft that is meant", _draft_id)
 
 
+def _show_or_edit(given: str) -> str | None:
+    return given.lower() if given.lower() in ("show", "edit") else None
+
+
+SHOW_OR_EDIT = Unit("show or edit", _show_or_edit)
+
+
 DEFAULT = "default"
 _AUTO_MODES = ("off", "warn", "mask", "compact", DEFAULT)
 

@@ -125,7 +125,7 @@ class _Reader:
             word, after = _first_word(rest)
             if self._is_option(word):
                 rest = self._option(word, after, found)
-            elif self._text is not None and not self._is_word(word):
+            elif self._text is not None and not self._is_word(word, others):
                 found[self._text] = rest
                 break
             else:
@@ -138,10 +138,13 @@ class _Reader:
         takes_options = bool(self._options) and (self._text or self._word)
         return word.startswith("--") and bool(takes_options or word.lower() in self._options)
 
-    def _is_word(self, word: str) -> bool:
+    def _is_word(self, word: str, before: list[str]) -> bool:
         if self._word is None:
             return False
         unit = self._word[1].unit
+        # A text may begin with the word that was given: `/summary edit edit nothing`.
+        if before and self._word[1].kind == "word" and not (unit and unit.resembles):
+            return False
         resembles = unit is not None and unit.resembles and unit.resembles.fullmatch(word)
         return bool(resembles) or _value(self._word[1], word) is not None
 

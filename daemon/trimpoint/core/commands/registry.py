@@ -16,6 +16,7 @@ from trimpoint.core.commands.mask import Mask
 from trimpoint.core.commands.new import New
 from trimpoint.core.commands.pins import Pin, Pins, Unpin
 from trimpoint.core.commands.revert import Revert
+from trimpoint.core.commands.summary import ShowSummary
 from trimpoint.core.commands.trust import Trust
 from trimpoint.core.commands.undo import Undo
 from trimpoint.core.model.spelling import Spelling
@@ -32,6 +33,7 @@ REGISTRY: dict[str, type[Command]] = {
         Auto,
         Compact,
         Accept,
+        ShowSummary,
         Compress,
         Mask,
         Clear,

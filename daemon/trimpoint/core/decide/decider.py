@@ -30,6 +30,7 @@ from trimpoint.core.decide.queueing import (
 from trimpoint.core.decide.reverting import complete_revert, revert_to_checkpoint, roll_back_turns
 from trimpoint.core.decide.stretch_summaries import compact_stretch, complete_stretch
 from trimpoint.core.decide.stretches import clear_stretch, mask_stretch, names_stretch
+from trimpoint.core.decide.summaries import edit_summary
 from trimpoint.core.decide.trimming import compact, complete_compaction, trim
 from trimpoint.core.decide.undoing import undo_trim
 from trimpoint.core.model import commands as internal
@@ -70,6 +71,8 @@ def _decide_client(
             return when_idle(state, "compact") or compacts(state, command, stamp, policy)
         case wire.AcceptDraft():
             return when_idle(state, "compact") or accept(state, command, stamp)
+        case wire.EditSummary():
+            return when_idle(state, "edit the summary of") or edit_summary(state, command, stamp)
         case wire.DiscardContext():
             return when_idle(state, "discard from") or discard(
                 state, command, stamp, policy.discard

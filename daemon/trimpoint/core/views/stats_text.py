@@ -12,6 +12,7 @@ _KINDS = {
     "clear": ("clear", "clears"),
     "compact": ("compaction", "compactions"),
     "auto": ("automatic compaction", "automatic compactions"),
+    "edit": ("edited summary", "edited summaries"),
     "overflow": ("summary that made room for a turn", "summaries that made room for a turn"),
 }
 _DISCARD = ("discard", "discards")

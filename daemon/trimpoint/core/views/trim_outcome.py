@@ -23,6 +23,7 @@ from trimpoint.core.context.pins import carried_pins, pin_items, pin_tokens, sta
 from trimpoint.core.decide.reverting import resolve_target, target_items
 from trimpoint.core.decide.stretch_summaries import stretch_to_compact
 from trimpoint.core.decide.stretches import masked_stretch_of, names_stretch, stretch_of
+from trimpoint.core.decide.summaries import EDIT
 from trimpoint.core.decide.undoing import UndoPlan, compacted_by_codex, plan_undo, undoable
 from trimpoint.core.model.decision import Policy, Rejected, counted
 from trimpoint.core.model.ledger import Boundary, Discard
@@ -49,6 +50,7 @@ _CALLED = {
     "discard": "the discard",
     "mask": "the mask",
     "autoMask": "the automatic mask",
+    "edit": "the edited summary",
 }
 
 
@@ -279,6 +281,8 @@ def came_back(state: ThreadState, boundary: Boundary, *, planned: bool = False) 
     if isinstance(boundary, Discard):
         count = len(boundary.entry_ids) + len(boundary.masked_entry_ids)
         what = removed_text(boundary)
+    elif boundary.trigger == EDIT:
+        what, count = "the former summary", 1
     elif not boundary.pruned_turn_count:
         what, count = "what was injected" if boundary.pruned_injected else "the summary", 1
     else:

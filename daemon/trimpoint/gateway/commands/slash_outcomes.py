@@ -9,7 +9,11 @@ from trimpoint_protocol.methods import CommandDraft, CommandOutcome, CommandStat
 from trimpoint_protocol.shapes.checkpoints import RevertedFiles
 
 from trimpoint.core.commands.accept import Accept, accepting
+from trimpoint.core.commands.declaration import Command
 from trimpoint.core.commands.registry import REGISTRY
+from trimpoint.core.commands.summary import EDITING, ShowSummary
+from trimpoint.core.decide.summaries import editable_summary
+from trimpoint.core.model.decision import Rejected
 from trimpoint.core.model.ledger import Discard
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.spelling import Spelling
@@ -57,20 +61,38 @@ def with_members(made: CommandOutcome, **members: Any) -> CommandOutcome:
     return msgspec.structs.replace(changed, message=outcome_text(changed, Spelling.SLASH))
 
 
-def drafted_outcome(command: str, said: str, draft: Draft, sequence: int) -> CommandOutcome:
+def drafted_outcome(parsed: Command, said: str, draft: Draft, sequence: int) -> CommandOutcome:
     """Returns the outcome of a command that has drafted a text."""
-    accept = accepting(draft)
+    given = {
+        name: getattr(parsed, name)
+        for name, one in parsed.arguments().items()
+        if one.kind != "text" and getattr(parsed, name)
+    }
+    anew = parsed.typed(given)
     return outcome(
-        command,
+        parsed.command,
         said,
         hints=[
             CommandHint(f"/{Accept.command}", "takes it"),
             CommandHint(f"/{Accept.command} TEXT", "takes your text in its place"),
-            CommandHint("/compact --edit GUIDANCE", "drafts it anew"),
+            CommandHint(f"{anew} TEXT", "drafts it anew, with that in mind"),
         ],
         sequence=sequence,
         operation_id=draft.id,
-        draft=CommandDraft(id=draft.id, text=draft.text, accept=accept),
+        draft=CommandDraft(text=draft.text, accept=accepting(draft), anew=anew),
+    )
+
+
+def summary_to_edit(state: ThreadState) -> CommandOutcome:
+    """Returns the outcome that gives the person the summary to change."""
+    command, standing = ShowSummary.command, editable_summary(state)
+    if isinstance(standing, Rejected):
+        return refused_outcome(command, CommandRefused(*standing))
+    return outcome(
+        command,
+        "This is the summary that the context begins with. Nothing has changed yet.",
+        hints=[CommandHint(f"{EDITING} TEXT", "puts your text in its place")],
+        draft=CommandDraft(text=standing.text, accept=EDITING),
     )
 
 

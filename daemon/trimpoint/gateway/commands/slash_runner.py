@@ -21,6 +21,7 @@ from trimpoint.core.commands.new import New
 from trimpoint.core.commands.parsing import NotACommand, Parsed, UsageError
 from trimpoint.core.commands.pins import Pin, Unpin
 from trimpoint.core.commands.registry import help_text
+from trimpoint.core.commands.summary import ShowSummary
 from trimpoint.core.commands.trust import Trust
 from trimpoint.core.context.context_size import ContextSize, window_of
 from trimpoint.core.context.cost import cache_of, with_cost
@@ -37,6 +38,7 @@ from trimpoint.core.views.auto_view import auto_said
 from trimpoint.core.views.compression_text import RefusedCompression, rehearsed, remaining_text
 from trimpoint.core.views.outcome_text import operation_said, ways_on
 from trimpoint.core.views.pins_view import new_pins, pin_names, pins_weight
+from trimpoint.core.views.summary_view import summary_said
 from trimpoint.core.views.trim_outcome import (
     Planned,
     left_pins,
@@ -53,6 +55,7 @@ from trimpoint.gateway.commands.slash_outcomes import (
     refused_outcome,
     revert_members,
     successor_of,
+    summary_to_edit,
     trim_point_members,
     with_members,
 )
@@ -129,6 +132,8 @@ class SlashRunner:
                 ids = CommandIds(thread_id, command_id or new_uuid7())
                 is_dry = parsed.mode is None or parsed.dry_run or dry_run
                 return await self._auto(parsed, ids, progress, dry_run=is_dry)
+            case ShowSummary() if parsed.act != "edit" or parsed.new_text is None:
+                return await self._summary(parsed, thread_id)
             case Change():
                 ids = CommandIds(thread_id, command_id or new_uuid7())
                 if dry_run and not hasattr(parsed, "dry_run"):
@@ -155,6 +160,17 @@ class SlashRunner:
                 return outcome(parsed.command, text, hints=[*hints])
             case _:
                 raise TypeError(f"/{parsed.command} has no answer")
+
+    async def _summary(self, parsed: ShowSummary, thread_id: str) -> CommandOutcome:
+        """Shows the summary, or gives it to the person to change."""
+        if parsed.new_text is not None:
+            problem = f"/{parsed.command} takes show or edit, and edit a text."
+            return failed_outcome(parsed.command, Reason.USAGE, problem)
+        writer = await self._registry.thread(thread_id)
+        if parsed.act == "edit":
+            return summary_to_edit(writer.state)
+        said, hints = summary_said(writer.state)
+        return outcome(parsed.command, said, hints=[*hints])
 
     async def _auto(
         self, parsed: Auto, ids: CommandIds, progress: Progress, *, dry_run: bool
@@ -207,7 +223,7 @@ class SlashRunner:
         elif result.operation_id is None:  # a pin that needs no new session
             ended = outcome(parsed.command, "Done.", sequence=result.sequence)
         else:
-            ended = await self._after_operation(parsed.command, writer, result, progress)
+            ended = await self._after_operation(parsed, writer, result, progress)
         if ended.status != "completed":
             return ended
         done = Done(writer.state, result.record.events)
@@ -299,9 +315,9 @@ class SlashRunner:
         return with_cost(change, last, cache, now_ms())
 
     async def _after_operation(
-        self, command: str, writer: ThreadWriter, result: CommandResult, progress: Progress
+        self, parsed: Change, writer: ThreadWriter, result: CommandResult, progress: Progress
     ) -> CommandOutcome:
-        operation_id = str(result.operation_id)
+        command, operation_id = parsed.command, str(result.operation_id)
         await self._watch(command, writer, progress)
         operation = writer.state.operation
         if operation is None or operation.id != operation_id:
@@ -311,7 +327,7 @@ class SlashRunner:
         status = STATUS_OF.get(operation.phase, "completed")
         draft = writer.state.draft
         if draft is not None and draft.id == operation.id:
-            return drafted_outcome(command, operation.message, draft, writer.state.sequence)
+            return drafted_outcome(parsed, operation.message, draft, writer.state.sequence)
         return outcome(
             command,
             operation_said(operation),

@@ -30,7 +30,7 @@ class ThreadCreated(Event, frozen=True, array_like=True, tag="thread.created"):
 
 class OperationStarted(Event, frozen=True, array_like=True, tag="thread.operation-started"):
     """An operation was started; a thread has at most one open operation. `kind`: clear | compact |
-    discard | revert | start | overflow | undo | redo | pin | unpin | delete | fill.
+    draft | edit | discard | revert | start | overflow | undo | redo | pin | unpin | delete | fill.
     """
 
     operation_id: str

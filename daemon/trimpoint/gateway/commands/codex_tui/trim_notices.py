@@ -36,7 +36,7 @@ from trimpoint.threads.registry import ThreadRegistry
 USAGE = "thread/tokenUsage/updated"
 # Without compactions, which Codex shows with an item of its own.
 REVERT = "revert"
-SAID = frozenset({"clear", "discard", REVERT, "undo", "redo", "pin", "unpin"})
+SAID = frozenset({"clear", "discard", "edit", REVERT, "undo", "redo", "pin", "unpin"})
 TRIMS = SAID | {"compact"}
 
 

@@ -106,6 +106,7 @@ ROWS = (
         session_logs.run_huge,
         only_named=True,
     ),
+    Row("what-if", "Sessions replayed under each policy", session_logs.run_what_if),
     Row("session-list", "A list of many sessions, cold and warm", session_logs.run_list),
     Row("page", "The web page on a long thread, in Chromium", page.run_open, needs=_CHROMIUM),
     Row("page-slow", "The web page over a slow link", page.run_slow, needs=_CHROMIUM),

@@ -48,6 +48,23 @@ began = time.perf_counter()
 sessions = listed(Homes(home, home, home), Overviews(home / "cache"), Query())
 print(time.perf_counter() - began, len(sessions), 0, time.process_time())
 """
+WHAT_IF = """
+import sys, time
+from pathlib import Path
+from trimpoint.core.model.decision import Policy
+from trimpoint.sessionlogs.catalogue import found_sessions
+from trimpoint.sessionlogs.homes import Homes
+from trimpoint.sessionlogs.replay.logs import story_of
+from trimpoint.sessionlogs.replay.report import ALL, Report
+from trimpoint.sessionlogs.sessions import survey
+home = Path(sys.argv[1])
+began, used = time.perf_counter(), time.process_time()
+report = Report(Policy())
+for session in found_sessions(Homes(home, home, home)):
+    report.add(session.agent, lambda: story_of(session, survey(session), {}))
+seconds, used = time.perf_counter() - began, time.process_time() - used
+print(seconds, report.groups[ALL].sessions, 0, used)
+"""
 
 
 def run_read(stage: Bench) -> Outcome:
@@ -120,6 +137,17 @@ def run_list(stage: Bench) -> Outcome:
         Verdict("warm list", figures[1].median, at_most(1, "s"), "wall clock, median"),
     ]
     return Outcome(verdicts, figures)
+
+
+def run_what_if(stage: Bench) -> Outcome:
+    """Replays sessions of a megabyte under each policy. A thousand may take a minute."""
+    count, repeats = stage.sized(100, 15), stage.sized(3, 2)
+    home = stage.room("what-if")
+    written = sum(_write(_rollout_path(home, one), _rows(one, 1_000_000)) for one in range(count))
+    rates = [written / 1e6 / in_process(WHAT_IF, home).core_seconds for _ in range(repeats)]
+    figures = [Figure(f"{count} sessions of 1 MB", "MB/s", rates)]
+    least = at_least(1_000 / 60, "MB/s")
+    return Outcome([Verdict("what-if", figures[0].median, least, "one core, median")], figures)
 
 
 class Run(NamedTuple):

@@ -18,7 +18,7 @@ from tests.sessionlogs.sessions import only_session
 
 LIMIT = 18_947
 """Where Codex compacts a window of this size."""
-POLICY = Policy(min_freed=0.05, discard=DiscardPolicy(floor_tokens=0))
+POLICY = Policy(mask_at=0.5, min_freed=0.05, discard=DiscardPolicy(floor_tokens=0))
 
 
 def plain_replay(turns: list[tuple[str, list[Step]]], masks: bool, compacts: bool) -> Sums:

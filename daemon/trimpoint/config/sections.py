@@ -96,7 +96,7 @@ class ContextSection(_Section, frozen=True):
     cached_price: Share = 0.1
     cache_write_price: Above0 = 1.0
     cache_minutes: Above0 = 10
-    mask_at: Share = 0.50
+    mask_at: Share = 0.35
     keep_turns: Annotated[int, msgspec.Meta(ge=0)] = 3
     pays_off_within: Positive = 20
 

@@ -85,8 +85,8 @@ def test_it_says_what_is_done_and_how_to_have_more_done() -> None:
 
 def test_it_says_what_comes_next_and_when() -> None:
     assert said(worked()).endswith("Codex has reported how full the context is.")
-    assert said(measured(worked(), 40_000)).endswith(
-        "Next: nothing before 50% of the window; it is 40% full."
+    assert said(measured(worked(), 30_000)).endswith(
+        "Next: nothing before 35% of the window; it is 30% full."
     )
     little = measured(worked(policy=LITTLE), 60_000)
     assert said(little).endswith("Next: nothing, as old output takes less than 10% of the window.")

@@ -21,7 +21,7 @@ def due_after(thread: Conversation, minutes: float) -> bool:
 
 
 def test_nothing_is_masked_below_the_share_or_where_it_is_not_configured() -> None:
-    assert not due_after(measured(worked(), 40_000), 60)
+    assert not due_after(measured(worked(), 30_000), 60)
     warns = msgspec.structs.replace(MASK, auto="warn")
     assert not due_after(measured(worked(policy=warns), 80_000), 60)
 
@@ -67,7 +67,7 @@ def test_what_is_pinned_does_not_count_as_freed() -> None:
 
 def test_masks_may_be_due_where_the_context_is_not_compacted() -> None:
     assert may_be_due(measured(worked(), 95_000).state, MASK, 0)
-    assert not may_be_due(measured(worked(), 40_000).state, MASK, 0)
+    assert not may_be_due(measured(worked(), 30_000).state, MASK, 0)
 
 
 def test_an_automatic_mask_leaves_the_newest_turns_and_says_what_it_was() -> None:

@@ -152,3 +152,26 @@ async def test_text_from_right_to_left_runs_so_and_code_does_not(stage: Stage) -
     assert await stage.page.locator(".main").get_by_text("שלום עולם").evaluate(side) == "rtl"
     assert await stage.page.locator(".prompt").evaluate(side) == "rtl"
     assert await stage.page.locator(".code pre").evaluate(side) == "ltr"
+
+
+async def test_a_person_chooses_the_theme_of_this_browser(stage: Stage) -> None:
+    await stage.page.emulate_media(color_scheme="light")
+    await stage.thread()
+    back = "getComputedStyle(document.body).backgroundColor"
+    light, dark = "rgb(255, 255, 255)", "rgb(20, 20, 23)"
+    assert await stage.page.evaluate(back) == light
+    button = stage.page.get_by_role("button", name="Theme: ")
+    await button.click()
+    await button.click()
+    assert await stage.page.evaluate(back) == dark
+    await stage.page.reload()
+    await button.wait_for()
+    assert await stage.page.evaluate(back) == dark
+    await stage.page.keyboard.press("Control+k")
+    await stage.page.keyboard.type("theme: light")
+    await stage.page.keyboard.press("Enter")
+    await stage.page.emulate_media(color_scheme="dark")
+    assert await stage.page.evaluate(back) == light
+    await button.click()
+    await button.click()
+    assert await stage.page.evaluate(back) == dark

@@ -327,3 +327,55 @@ async def test_what_the_agent_may_not_have_read_is_sent_once_after_a_reload(stag
     assert stage.model_input().count("and this") == 1
     assert len(stage.house.model.turn_requests()) == 2
     await stage.page.locator(".queue").get_by_text("and this").wait_for(state="detached")
+
+
+PASTE_TEXT = """(text) => {
+    const transfer = new DataTransfer();
+    transfer.setData("text/plain", text);
+    document.querySelector("textarea").dispatchEvent(
+        new ClipboardEvent("paste", {clipboardData: transfer, bubbles: true, cancelable: true}));
+}"""
+
+
+async def test_a_long_paste_is_a_word_in_the_box_and_is_sent_whole(stage: Stage) -> None:
+    await stage.thread()
+    text = "".join(f"line {number}\n" for number in range(10_000))
+    await box(stage).press_sequentially("Read ")
+    await stage.page.evaluate(PASTE_TEXT, text)
+    await until_typed(stage, "Read [pasted 10,000 lines]")
+    await stage.page.keyboard.press("Control+z")
+    await until_typed(stage, "")  # the browser undoes what was typed at once
+    await stage.page.keyboard.press("Control+Shift+z")
+    await until_typed(stage, "Read [pasted 10,000 lines]")
+    await box(stage).press_sequentially(" now")
+    await stage.page.reload()
+    await until_typed(stage, "Read [pasted 10,000 lines] now")
+    stage.will_answer(say("apple-1."))
+    await box(stage).press("Enter")
+    await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
+    await until_typed(stage, "")
+    assert "line 9999\\n now" in stage.model_input()
+    await stage.idle()
+    await stage.page.evaluate(PASTE_TEXT, "x" * 5_000)
+    await stage.page.get_by_role("button", name="Show").click()
+    await until_typed(stage, "x" * 5_000)
+
+
+async def test_every_character_that_is_typed_arrives(stage: Stage) -> None:
+    await stage.thread()
+    typed = "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 👩\u200d💻 e\u0301 \u05e9\u05dc\u05d5\u05dd \u00ad\u00a0日本語"
+    session = await stage.page.context.new_cdp_session(stage.page)
+    await box(stage).focus()
+    # An input method composes a word: its Enter does not send it.
+    await session.send(
+        "Input.imeSetComposition", {"text": "にほn", "selectionStart": 3, "selectionEnd": 3}
+    )
+    await box(stage).press("Enter")
+    await box(stage).fill("")
+    await session.send("Input.insertText", {"text": typed})
+    assert await box(stage).input_value() == typed
+    stage.will_answer(say("apple-1."))
+    await box(stage).press("Enter")
+    await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
+    [prompt] = await stage.page.locator(".prompt").all_inner_texts()
+    assert prompt == typed

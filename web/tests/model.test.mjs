@@ -193,6 +193,15 @@ test("a sub-agent at work is no question of the agent", () => {
     ]);
 });
 
+test("the fleet's list names a summary of turns in the middle as a summary alone", () => {
+    const event = (type, payload) => ({ type: `thread.${type}`, payload, eventId: type, occurredAt: "" });
+    const lines = linesOf([
+        event("context-discarded", { trimPointId: "a" }), event("stretch-summarized", { trimPointId: "a", tokensBefore: 9, tokensAfter: 1 }),
+        event("context-discarded", { trimPointId: "b" }),
+    ]);
+    assert.deepEqual(lines.map(({ text }) => text), ["What left it was summarized: 9 → 1 tokens", "Parts of the context were discarded"]);
+});
+
 test("what is to be approved hides nothing", () => {
     assert.equal(visible("a\u202eb\u0007c\td\r\n"), "a⟨U+202E⟩b⟨U+0007⟩c\td\n");
     assert.equal(visible("نمی\u200cخواهم 👩\u200d💻 \u00a0"), "نمی\u200cخواهم 👩\u200d💻 \u00a0");

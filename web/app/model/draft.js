@@ -4,22 +4,28 @@
  * A prompt stays in the box until the daemon has acknowledged it; what is typed behind it meanwhile stays when it goes.
  */
 
+import { standing, unfolded } from "./pastes.js";
+
+/** @import {Paste} from "./pastes.js" */
 /** @typedef {"prompt" | "steer" | "command"} Mode */
-/** @typedef {{id: string, mode: Mode, text: string, images: string[], turn?: string | null}} Outgoing `turn`: the one it is for */
 /**
- * @typedef {{text: string, images: string[], sending: Outgoing[], steered: Outgoing[]}} Draft `steered`: what the running turn has
+ * @typedef {{id: string, mode: Mode, text: string, typed?: string, images: string[], turn?: string | null}} Outgoing `turn`: the one it
+ *     is for; `typed`: as it stands in the box, where that has words for long texts
+ */
+/**
+ * @typedef {{text: string, images: string[], pastes: Paste[], sending: Outgoing[], steered: Outgoing[]}} Draft `steered`: what the running turn has
  *     taken and the agent may not have read yet
  */
 
 /** @type {Draft} */
-export const EMPTY = { text: "", images: [], sending: [], steered: [] };
+export const EMPTY = { text: "", images: [], pastes: [], sending: [], steered: [] };
 
 /**
  * Returns what was typed behind what is on its way.
  * @param {Draft} draft
  */
 export function unsent(draft) {
-    return draft.sending.reduce((text, { text: sent }) => without(text, sent), draft.text).trim();
+    return draft.sending.reduce((text, sent) => without(text, typedOf(sent)), draft.text).trim();
 }
 
 /**
@@ -31,7 +37,9 @@ export function unsent(draft) {
  * @returns {Draft}
  */
 export function submitted(draft, id, mode, turn = null) {
-    const outgoing = { id, mode, text: unsent(draft), images: draft.images, turn };
+    const typed = unsent(draft);
+    const text = unfolded(typed, draft.pastes);
+    const outgoing = { id, mode, text, ...(text === typed ? {} : { typed }), images: draft.images, turn };
     return { ...draft, images: [], sending: [...draft.sending, outgoing] };
 }
 
@@ -42,7 +50,8 @@ export function submitted(draft, id, mode, turn = null) {
  * @returns {Draft}
  */
 export function acknowledged(draft, sent) {
-    return { ...draft, text: without(draft.text, sent.text), sending: draft.sending.filter((one) => one.id !== sent.id) };
+    const text = without(draft.text, typedOf(sent));
+    return { ...draft, text, pastes: standing(text, draft.pastes), sending: draft.sending.filter((one) => one.id !== sent.id) };
 }
 
 /**
@@ -52,9 +61,14 @@ export function acknowledged(draft, sent) {
  * @returns {Draft}
  */
 export function putBack(draft, sent) {
-    const isThere = draft.text.trimStart().startsWith(sent.text);
+    const isThere = draft.text.trimStart().startsWith(typedOf(sent));
     const text = isThere ? draft.text : [sent.text, draft.text].filter((one) => one.trim()).join("\n");
     return { ...draft, text, images: [...sent.images, ...draft.images], sending: draft.sending.filter((one) => one.id !== sent.id) };
+}
+
+/** @param {Outgoing} sent */
+function typedOf(sent) {
+    return sent.typed ?? sent.text;
 }
 
 /**

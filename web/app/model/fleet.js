@@ -23,8 +23,8 @@ const WORDS = {
     "thread.turn-completed": ({ status }) => `The turn ended: ${status}`,
     "thread.turn-interrupt-requested": () => "An interrupt was asked for",
     "thread.trim-point-created": ({ prunedMessageCount: count }) => `The context was trimmed: ${count} message${count === 1 ? "" : "s"} left it`,
-    "thread.context-summarized": ({ tokensBefore, tokensAfter }) =>
-        tokensBefore ? `What left it was summarized: ${tokensBefore} → ${tokensAfter ?? "?"} tokens` : "What left it was summarized",
+    "thread.context-summarized": summarized,
+    "thread.stretch-summarized": summarized,
     "thread.context-discarded": () => "Parts of the context were discarded",
     "thread.context-masked": () => "Old output left the context",
     "thread.compaction-failed": () => "A compaction failed",
@@ -36,6 +36,13 @@ const WORDS = {
     "thread.request-closed": ({ outcome }) => `The question ended: ${outcome ?? "answered"}`,
 };
 
+const SUMMARIZED = new Set(["thread.context-summarized", "thread.stretch-summarized"]);
+
+/** @param {any} payload */
+function summarized({ tokensBefore, tokensAfter }) {
+    return tokensBefore ? `What left it was summarized: ${tokensBefore} → ${tokensAfter ?? "?"} tokens` : "What left it was summarized";
+}
+
 /**
  * Returns the lines that a person wants of a thread's events, oldest first; none of its sub-agents.
  * @param {EventEnvelope[]} events
@@ -44,7 +51,10 @@ const WORDS = {
 export function linesOf(events) {
     const payloads = events.map(({ payload }) => /** @type {any} */ (payload));
     const subAgents = new Set(payloads.filter(({ method }) => method === SUB_AGENT).map(({ requestId }) => requestId));
-    const said = events.filter((_, at) => !subAgents.has(payloads[at].requestId));
+    const inWords = new Set(payloads.filter((_, at) => SUMMARIZED.has(events[at].type)).map(({ trimPointId }) => trimPointId));
+    /** Whether the summary says it: it stands for turns in the middle. @param {number} at */
+    const isSaid = (at) => events[at].type === "thread.context-discarded" && inWords.has(payloads[at].trimPointId);
+    const said = events.filter((_, at) => !subAgents.has(payloads[at].requestId) && !isSaid(at));
     return said.map(lineOf).filter((line) => line !== null);
 }
 

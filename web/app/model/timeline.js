@@ -70,7 +70,8 @@ function addSection(rows, state, start, end, discards, isTrimmed) {
         // Another one each time that some were loaded: it must not be what stays in its place on the screen.
         rows.push({ kind: "older", key: `older ${start} ${from}` });
     }
-    let next = 0;
+    let next = start < from ? discards.findIndex((point) => point.place >= from) : 0;
+    next = next < 0 ? discards.length : next; // those of turns that are not loaded wait for these
     for (let index = from; index < Math.min(end, state.turns.length); index += 1) {
         while (next < discards.length && discards[next].place <= index) {
             rows.push(...discardRows(discards[next]));

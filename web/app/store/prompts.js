@@ -51,7 +51,7 @@ export class Prompts {
         let draft = this._drafts.get(threadId);
         if (!draft) {
             const kept = read(`draft ${threadId}`);
-            const found = signal(/** @type {Draft} */ ({ ...EMPTY, text: kept?.text ?? "", sending: kept?.sending ?? [] }));
+            const found = signal(/** @type {Draft} */ ({ ...EMPTY, text: kept?.text ?? "", pastes: kept?.pastes ?? [], sending: kept?.sending ?? [] }));
             this._drafts.set(threadId, found);
             if (kept?.hasImages) {
                 readImages(threadId).then((images) => {
@@ -86,13 +86,13 @@ export class Prompts {
     /** Keeps what has changed. */
     keep() {
         for (const threadId of this._unkept) {
-            const { text, images, sending: going, steered } = this.draftOf(threadId).value;
+            const { text, images, pastes, sending: going, steered } = this.draftOf(threadId).value;
             const sending = [...steered, ...going]; // a page that comes sends it again: the daemon takes it once
             const isEmpty = !text && images.length === 0 && sending.length === 0;
             // An image is kept elsewhere, and with the others: what was on its way is put back.
             const bare = sending.filter((one) => one.images.length === 0);
             const hasImages = images.length > 0 || bare.length < sending.length;
-            keep(`draft ${threadId}`, isEmpty ? null : { text, sending: bare, hasImages });
+            keep(`draft ${threadId}`, isEmpty ? null : { text, pastes, sending: bare, hasImages });
         }
         this._unkept.clear();
     }

@@ -6,6 +6,7 @@
  * @import {CommandInfo} from "../protocol.js"
  */
 import { unsent } from "../model/draft.js";
+import { folded, isLong, standing, unfolded } from "../model/pastes.js";
 import { blockerOf, runningTurn } from "../model/state.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor.js";
 import { useFiles } from "./files_menu.js";
@@ -84,9 +85,15 @@ export function Composer({ app, thread }) {
     /** @param {ClipboardEvent} event */
     const onPaste = (event) => {
         const files = [...(event.clipboardData?.files ?? [])];
+        const pasted = event.clipboardData?.getData("text/plain") ?? "";
         if (files.length) {
             event.preventDefault();
             take(files);
+        } else if (isLong(pasted)) {
+            event.preventDefault();
+            const paste = folded(pasted.replaceAll("\r\n", "\n"), draft.pastes);
+            prompts.change(thread.id, (now) => ({ ...now, pastes: [...now.pastes, paste] }));
+            document.execCommand("insertText", false, paste.word); // so that it can be undone
         }
     };
 
@@ -119,6 +126,11 @@ export function Composer({ app, thread }) {
             <textarea ref=${box} rows="1" dir="auto" value=${text} placeholder=${placeholder} aria-label="Prompt"
                 disabled=${isClosed} onInput=${(/** @type {any} */ event) => setText(event.target.value)}
                 onKeyDown=${onKey} onPaste=${onPaste} ...${menu.attributes} ...${files.attributes}></textarea>
+            ${standing(typed, draft.pastes).map(({ word }) => html`
+                <p class="paste" key=${word}><span>${word.slice(1, -1)}</span>
+                    <button type="button" class="button is-small" title="Put it into the box word for word"
+                        onClick=${() => { setText(unfolded(text, draft.pastes.filter((one) => one.word === word))); box.current?.focus(); }}>Show</button></p>
+            `)}
             <${NotSent} app=${app} thread=${thread} />
             <div class="composer-bar">
                 <button type="button" class="icon-button" aria-label="Attach images" title="Attach images" disabled=${isClosed}

@@ -5,7 +5,9 @@
  * @import {CommandInfo} from "../protocol.js"
  * @import {Offer} from "../model/palette.js"
  */
+import { isInEditor } from "../link/editor.js";
 import { matching, threadOffers, turnTyped } from "../model/palette.js";
+import { chooseTheme, theme, THEMES } from "../store/theme.js";
 import { html, useEffect, useState } from "../vendor.js";
 import { goToPrompt } from "./cards.js";
 import { Dialog } from "./dialogs.js";
@@ -85,6 +87,7 @@ function offersFor(app, typed, commands) {
         })),
     ];
     const threads = (app.threads.value ?? []).filter((one) => !one.archived && one.id !== thread?.id);
-    const all = [...here, offer("New thread", "Alt+N", () => { app.dialog.value = "new"; }), ...threadOffers(threads, (id) => app.select(id))];
+    const themes = isInEditor() ? [] : THEMES.map((one) => offer(`Theme: ${one}`, one === theme.value ? "now" : "", () => chooseTheme(one)));
+    const all = [...here, ...themes, offer("New thread", "Alt+N", () => { app.dialog.value = "new"; }), ...threadOffers(threads, (id) => app.select(id))];
     return matching(all, typed);
 }

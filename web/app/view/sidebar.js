@@ -4,9 +4,11 @@
  * @import {App} from "../store/app.js"
  * @import {ThreadOverview} from "../protocol.js"
  */
+import { isInEditor } from "../link/editor.js";
 import { age, clock, counted, folderName } from "../model/format.js";
 import { visible } from "../model/hidden.js";
 import { byFolder, byPeriod, secondOf, titleOf, waits } from "../model/threads.js";
+import { chooseTheme, theme, THEMES } from "../store/theme.js";
 import { html, useState } from "../vendor.js";
 import { goToPrompt } from "./cards.js";
 import { OtherMachines } from "./fleet.js";
@@ -29,6 +31,7 @@ export function Sidebar({ app }) {
                 <span class="brand">trimpoint</span>
                 ${!app.shell && html`
                     <a class="icon-button" href="/docs/" target="_blank" aria-label="Documents" title="Documents">?</a>`}
+                ${!isInEditor() && html`<${ThemeButton} />`}
                 ${app.notifier.isPossible && html`
                     <button class="icon-button" aria-pressed=${app.notifier.isOn.value} onClick=${() => app.notifier.toggle()}
                         aria-label="Notify me when a thread asks or is done" title="Notify me when a thread asks or is done"><${Icon} name="bell" /></button>`}
@@ -56,6 +59,13 @@ export function Sidebar({ app }) {
     `;
 }
 
+/** Goes from one theme to the next. */
+function ThemeButton() {
+    const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length];
+    const words = `Theme: ${theme.value}. Change to ${next}`;
+    return html`<button class="icon-button" aria-label=${words} title=${words} onClick=${() => chooseTheme(next)}><${Icon} name="theme" /></button>`;
+}
+
 /** @param {{app: App, threads: ThreadOverview[], isOpen: boolean}} props */
 function Archived({ app, threads, isOpen }) {
     const [isShown, setShown] = useState(isOpen);
@@ -72,12 +82,13 @@ function Threads({ app, threads }) {
     const openId = app.open.value?.id;
     const [most, setMost] = useState(MOST);
     const groups = byPeriod(threads.slice(0, most), Date.now());
+    const isTwice = repeated(threads.map(titleOf));
     return html`<ul>
         ${groups.map(([period, members]) => html`${groups.length > 1 && html`<li key=${period} class="period">${period}</li>`}${members.map((thread) => html`
             <li key=${thread.id}>
                 <a href=${`#/thread/${thread.id}`} aria-current=${thread.id === openId ? "page" : undefined}>
                     <span class="thread-title" dir="auto">${visible(titleOf(thread))}
-                        ${threads.some((one) => one !== thread && titleOf(one) === titleOf(thread)) && html`
+                        ${isTwice.has(titleOf(thread)) && html`
                             <span class="thread-when">${clock(thread.createdAt, Date.now())}</span>`}
                         <span class="thread-second">${visible(secondOf(thread))}</span>
                     </span>
@@ -94,6 +105,15 @@ function Threads({ app, threads }) {
         ${threads.length > most && html`<li><button class="button is-small" onClick=${() => setMost(most + 5 * MOST)}>
             ${counted(threads.length - most, "more thread")}</button></li>`}
     </ul>`;
+}
+
+/**
+ * Returns those that come more than once.
+ * @param {string[]} titles
+ */
+function repeated(titles) {
+    const seen = new Set();
+    return new Set(titles.filter((title) => seen.has(title) || !seen.add(title)));
 }
 
 /**

@@ -21,7 +21,7 @@ export function ContextTrimPointDivider({ thread, row }) {
     const { point, isExpanded } = row;
     const kind = own(KINDS, point.trigger) ?? (point.summary ? "compacted" : "cleared");
     if (point.kind === "discard") {
-        const taken = [[point.count, "taken out"], [point.masked, "masked"]].filter(([count]) => count);
+        const taken = [[point.count, point.summary ? "summarized" : "taken out"], [point.masked, "masked"]].filter(([count]) => count);
         const words = taken.map(([count, what]) => `${count === 1 ? "1 entry" : `${count} entries`} ${what}`).join(", ");
         return html`
             <div class="divider" role="separator" aria-label=${words}>

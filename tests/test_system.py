@@ -92,3 +92,26 @@ if sys.platform == "linux":
     assert found == {
         *("ctypes", "os.fdatasync", "sys.platform", "/proc/self/stat", "socket.SO_PEERCRED")
     }
+
+
+@pytest.mark.parametrize(
+    ("mounts", "path", "networked"),
+    [
+        ("/dev/a / ext4 rw 0 0\nhost:/h /home nfs4 rw 0 0\n", "/home/me", True),
+        ("/dev/a / ext4 rw 0 0\nhost:/h /home nfs4 rw 0 0\n", "/var", False),
+        (
+            "/dev/a / ext4 rw 0 0\nhost:/h /home nfs4 rw 0 0\n/dev/b /home xfs rw 0 0\n",
+            "/home",
+            False,
+        ),
+        ("host:/h /a\\040b nfs rw 0 0\n", "/a b/c", True),
+        ("", "/", False),
+    ],
+    ids=["home", "beside", "mounted over", "blank", "hidden"],
+)
+def test_a_folder_of_another_machine_is_known_by_its_mount(
+    monkeypatch: pytest.MonkeyPatch, mounts: str, path: str, networked: bool
+) -> None:
+    monkeypatch.setattr(Path, "resolve", lambda self: self)
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: mounts)
+    assert Linux().is_on_network(Path(path)) is networked

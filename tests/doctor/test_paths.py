@@ -233,3 +233,13 @@ def test_a_daemon_without_its_socket_is_warned_of(machine: Machine) -> None:
     with (machine.state_dir / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert sole(paths.check_socket(machine.installation())).status == "warn"
+
+
+def test_a_state_directory_of_another_machine_is_warned_of(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.make("state")
+    monkeypatch.setattr(SYSTEM, "is_on_network", lambda _: True)
+    findings = list(paths.check_state_directory(machine.installation()))
+    assert [found.status for found in findings] == ["warn"]
+    assert "another machine" in findings[0].text

@@ -19,7 +19,8 @@ from trimpoint.git.plumbing.repository import MINIMUM_VERSION
 from trimpoint.journal.port import Damage
 from trimpoint.journal.storage.inspection import inspect
 from trimpoint.programs import find_program
-from trimpoint.service import units
+from trimpoint.service import launchd, units
+from trimpoint.system import SYSTEM
 
 _GIT_DEADLINE_S = 10.0
 
@@ -117,7 +118,10 @@ def check_descriptors(installation: Installation) -> Iterator[Finding]:
 
 
 def check_service(installation: Installation) -> Iterator[Finding]:
-    """Yields whether this user's systemd units are installed."""
+    """Yields whether this user's systemd units, or launchd's agent, are installed."""
+    if SYSTEM.service_manager == "launchd":
+        yield from _agent(installation)
+        return
     try:
         folder = units.unit_folder(installation.environ)
     except HomeUnknown:
@@ -142,6 +146,23 @@ def check_service(installation: Installation) -> Iterator[Finding]:
         yield ok(f"units that trimpoint did not write, in {folder}", **facts)
     else:
         yield _installed(facts)
+
+
+def _agent(installation: Installation) -> Iterator[Finding]:
+    try:
+        path = launchd.agent_path(installation.environ)
+    except HomeUnknown:
+        yield ok("no home folder to keep an agent in")
+        return
+    standing = launchd.standing(path, "")
+    facts: dict[str, Any] = {"file": str(path), "standing": standing}
+    if standing == "absent":
+        hint = "To have launchd start the daemon: trimpoint daemon service install"
+        yield Finding("ok", "not installed", hint, facts)
+    elif standing == "foreign":
+        yield ok(f"an agent that trimpoint did not write: {path}", **facts)
+    else:
+        yield ok("installed; it starts when you log in", **facts)
 
 
 def _installed(facts: dict[str, Any]) -> Finding:

@@ -13,6 +13,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.doctor import kernel
 from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
+from trimpoint.system import SYSTEM
 from trimpoint.transport.listeners import MAX_SOCKET_PATH_BYTES
 
 _LOW_BYTES = 500 * 1024 * 1024
@@ -103,6 +104,9 @@ def _room(path: Path) -> Finding:
         )
     if free_bytes < _LOW_BYTES:
         return warn(f"{text}: soon full", "Make room on this file system.", **facts)
+    if SYSTEM.is_on_network(path):
+        hint = "Use a folder of this machine (TRIMPOINT_STATE_DIR): a network can break locks."
+        return warn(f"{text}: on the disk of another machine", hint, **facts)
     return ok(text, **facts)
 
 

@@ -1,3 +1,3 @@
-"""The daemon as a systemd service: `notify` sends its state, `activation` takes over
-its sockets, `units` writes the user units, and `systemctl` runs systemd's tools.
+"""The daemon as a service: `notify` sends its state to systemd, `activation` takes over its
+sockets, `units` writes the user units, `systemctl` runs systemd's tools. `launchd` is for macOS.
 """

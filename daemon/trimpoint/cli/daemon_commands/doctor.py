@@ -17,6 +17,7 @@ from trimpoint.cli.connection.settings import (
     place_despite_mistakes,
     settings_of,
 )
+from trimpoint.cli.daemon_commands.doctor_report import report
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, printable, stdout_console
 from trimpoint.cli.views.timeline_view import with_glyph
@@ -38,6 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         findings = [{"check": result.check, **_document(result)} for result in results]
         print_json({"status": status, "findings": findings})
+    elif arguments.report:
+        print(report(results, os.environ), end="")
     else:
         _print(results, verbose=arguments.verbose)
     return Exit.FAILED if status == "fail" else Exit.DONE

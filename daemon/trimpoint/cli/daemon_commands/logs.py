@@ -29,7 +29,11 @@ def run(arguments: argparse.Namespace) -> int:
         if is_running():
             return run_logs(arguments)
         raise NoDaemon("No daemon runs.", "`trimpoint serve` logs to its stderr.")
-    target = _stderr_of(holders[0])
+    target = SYSTEM.place_of(holders[0], 2)
+    if target is None:
+        if SYSTEM.service_manager == "launchd":
+            return run_logs(arguments)
+        raise CliError(f"The log of the daemon (pid {holders[0]}) cannot be found from here.")
     if target.startswith("socket:"):
         return run_logs(arguments)
     if not os.path.isfile(target):
@@ -47,10 +51,3 @@ def run(arguments: argparse.Namespace) -> int:
         log = subprocess.run(tail, capture_output=True, check=False).stdout
         console.print(Text(printable(log.decode(errors="replace"))), end="", soft_wrap=True)
     return Exit.DONE
-
-
-def _stderr_of(pid: int) -> str:
-    target = SYSTEM.place_of(pid, 2)
-    if target is None:
-        raise CliError(f"The log of the daemon (pid {pid}) cannot be found from here.")
-    return target

@@ -1,5 +1,5 @@
-"""`trimpoint daemon service install | uninstall | status | logs`: manages the daemon as a systemd
-service of the current user.
+"""`trimpoint daemon service install | uninstall | status | logs`: manages the daemon as a service
+of the current user: of systemd, or of launchd (`launch_agent`).
 """
 
 import argparse
@@ -17,6 +17,7 @@ from trimpoint_protocol.locations import HomeUnknown
 from trimpoint import event_loop
 from trimpoint.cli.connection.settings import Settings, codex_binary, settings_of
 from trimpoint.cli.connection.sockets import answering
+from trimpoint.cli.daemon_commands import launch_agent
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
 from trimpoint.config.loading import default_config_path
@@ -27,6 +28,7 @@ from trimpoint.service.systemctl import (
     properties,
     systemctl,
 )
+from trimpoint.system import SYSTEM
 
 T = TypeVar("T")
 
@@ -53,8 +55,10 @@ def run_install(arguments: argparse.Namespace) -> int:
     :raises CliError: when a file that trimpoint did not write is in the way, or systemd cannot be
         reached.
     """
-    settings, folder = settings_of(arguments), _folder()
     codex_binary(arguments)  # a service that could not start is not worth installing
+    if SYSTEM.service_manager == "launchd":
+        return launch_agent.run_install(arguments, _command(arguments))
+    settings, folder = settings_of(arguments), _folder()
     try:
         wanted = units.rendered(
             _command(arguments), settings.socket if settings.socket_is_named else None, os.environ
@@ -76,6 +80,8 @@ def run_uninstall(arguments: argparse.Namespace) -> int:
 
     :raises CliError: when one of the units was not written by trimpoint.
     """
+    if SYSTEM.service_manager == "launchd":
+        return launch_agent.run_uninstall(arguments)
     folder = _folder()
     present = [folder / name for name in units.NAMES if os.path.lexists(folder / name)]
     if arguments.dry_run:
@@ -100,6 +106,8 @@ def run_status(arguments: argparse.Namespace) -> int:
 
     :raises CliError: when systemd cannot be reached.
     """
+    if SYSTEM.service_manager == "launchd":
+        return launch_agent.run_status(arguments)
     folder = _folder()
     try:
         service = properties(
@@ -131,10 +139,15 @@ def run_status(arguments: argparse.Namespace) -> int:
 
 
 def run_logs(arguments: argparse.Namespace) -> int:
-    """Replaces this process with `journalctl` for the service.
+    """Shows the log of the service; with systemd, `journalctl` replaces this process.
 
     :raises CliError: when the service or `journalctl` is not installed.
     """
+    is_launchd = SYSTEM.service_manager == "launchd"
+    return launch_agent.run_logs(arguments) if is_launchd else _show_journal(arguments)
+
+
+def _show_journal(arguments: argparse.Namespace) -> int:
     command = journalctl_command(units.SERVICE, arguments.lines, follow=arguments.follow)
     if command is None:
         raise CliError(

@@ -87,17 +87,17 @@ def add_service(commands: Commands) -> None:
         commands,
         "service",
         "daemon_commands.service:run_status",
-        "run the daemon as your systemd service",
+        "run the daemon as a service of yours: of systemd, or of launchd on macOS",
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True, title="actions")
     for action, summary, changes in (
         (
             "install",
-            "write the units and have systemd listen; the first client starts the daemon",
+            "write the units and have systemd listen, or launchd start it",
             True,
         ),
         ("uninstall", "stop the service and remove its units; journals stay", True),
-        ("status", "show what systemd knows of it", False),
+        ("status", "show what systemd or launchd knows of it", False),
     ):
         run = f"daemon_commands.service:run_{action}"
         sub = command(actions, action, run, summary)
@@ -126,6 +126,11 @@ def add_doctor(commands: Commands) -> None:
         "--verbose",
         action="store_true",
         help="also show the checks that passed, and all settings",
+    )
+    parser.add_argument(
+        "--report",
+        action="store_true",
+        help="print what was found as a page to send, without settings, names and folders of yours",
     )
     json_option(parser)
     for_daemons(parser)

@@ -43,6 +43,12 @@ class Piloted:
         """Presses keys."""
         await self.pilot.press(*keys)
 
+    async def clicks(self, words: str, *, button: int = 1) -> None:
+        """Clicks the first place where these words are on the screen."""
+        await self.shows(words)
+        row, line = next(one for one in enumerate(self.screen.splitlines()) if words in one[1])
+        await self.pilot.click(offset=(line.index(words), row), button=button)
+
     async def pastes(self, text: str) -> None:
         """Pastes a text into the composer."""
         self.composer.post_message(events.Paste(text))

@@ -37,6 +37,7 @@ KEYS = (
             ("Ctrl+T", "threads, and the sessions of other agents"),
             ("Ctrl+N", "a new thread"),
             ("Alt+Z", "turns to go back to, with a preview"),
+            ("Alt+T", "clears, compacts or masks at a turn, with a preview"),
             ("Ctrl+X", "what the agent's context holds: discard, pin"),
             ("Ctrl+F", "finds what was said, in this thread or in all"),
             ("Alt+G", "types the command that is advised"),

@@ -114,6 +114,13 @@ class Inquiries:
             lambda client: client.list_checkpoints(self._thread_id(), limit=limit)
         )
 
+    async def preview(self, command: str) -> CommandOutcome | None:
+        """Returns what a command would do."""
+        thread_id = self._thread_id()
+        return await self._access.attempt(
+            lambda client: client.execute(command, thread_id, dry_run=True)
+        )
+
     async def preview_revert(
         self, number: int, *, files: bool, force: bool = False
     ) -> CommandOutcome | None:

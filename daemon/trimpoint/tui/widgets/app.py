@@ -270,6 +270,9 @@ class ChatApp(OtherScreens):
     async def on_transcript_view_toggled(self, message: TranscriptView.Toggled) -> None:
         await self._chat.toggle(message.trim_point_id)
 
+    def on_transcript_view_turn(self, message: TranscriptView.Turn) -> None:
+        self.action_stretch(message.number)
+
     def on_transcript_view_copied(self, message: TranscriptView.Copied) -> None:
         self._copy(message.text)
 

@@ -5,8 +5,8 @@ import time
 from itertools import accumulate
 
 from rich.text import Text
+from textual import events
 from textual.geometry import Size
-from textual.widgets import Static
 from trimpoint_protocol.readmodel import QueueHold
 
 from trimpoint.cli.terminal import one_line, printable
@@ -17,12 +17,14 @@ from trimpoint.tui.model.attention import others_that_ask
 from trimpoint.tui.model.prompt import text_of
 from trimpoint.tui.model.state import ChatState, LinkState, Notice, Tone
 from trimpoint.tui.model.status import LEVELS, status_bar
+from trimpoint.tui.widgets.key_line import KeyLine
 
 SPIN_S = 0.12
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TONES = {Tone.DONE: ("✓", "green"), Tone.NEUTRAL: ("–", "yellow"), Tone.PROBLEM: ("✗", "red")}
 _MAX_QUEUED = 3
 _BRIEF_S = 5.0
+_CONTEXT = "[Context:"
 _HOLDS = {
     "interrupted": "The queue waits because the turn was interrupted",
     "failed": "The queue waits because the turn failed",
@@ -31,7 +33,7 @@ _HOLDS = {
 _MARGIN_ROWS = 1  # as the style sheet has it
 
 
-class Quiet(Static):
+class Quiet(KeyLine):
     """A widget that writes to the terminal only when its text changes."""
 
     shown: Text | None = None
@@ -45,6 +47,13 @@ class Quiet(Static):
 
 class StatusBar(Quiet):
     """The status bar: `[folder] [thread] [Context: 72%] [tokens: ~85k/120k]`."""
+
+    def on_click(self, event: events.Click) -> None:
+        """Opens the list of threads or, where the context is shown, what it holds."""
+        at = event.get_content_offset(self)
+        if at is not None and self.shown is not None:
+            context = self.shown.plain.find(_CONTEXT)
+            self.app.simulate_key("ctrl+x" if 0 <= context <= at.x else "ctrl+t")
 
     def show(self, state: ChatState, width: int) -> None:
         """Draws the state for a screen of `width` columns."""

@@ -16,6 +16,7 @@ _KEYS = (
     ("ctrl+n", "new", "new"),
     ("ctrl+r", "prompts", "prompts"),
     ("alt+z", "turns", "turns"),
+    ("alt+t", "stretch", "make-room"),
     ("alt+r", "again", "again"),
     ("alt+up", "queue", "queue"),
     ("ctrl+x", "inspect", "inspect"),

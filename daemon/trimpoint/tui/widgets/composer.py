@@ -19,6 +19,7 @@ from trimpoint.tui.model.prompt import SHELL, History, is_command
 from trimpoint.tui.model.settings import Settings
 
 _MENU_ROWS = 8
+_FRAME_END = 4  # of the settings' words, with a blank and the corner
 # While no turn runs, and while one does.
 _PLACEHOLDERS = (
     "Ask, / for commands, @ for files",
@@ -94,6 +95,13 @@ class Composer(TextArea):
     class WantsHistory(Message):
         """Posted when Tab was pressed and there is nothing to complete."""
 
+    class WantsSettings(Message):
+        """Posted when the words about the model, or those about permissions, were clicked."""
+
+        def __init__(self, *, is_model: bool) -> None:
+            super().__init__()
+            self.is_model = is_model
+
     class WantsHelp(Message):
         """Posted when a question mark was typed into an empty composer."""
 
@@ -120,6 +128,14 @@ class Composer(TextArea):
         if settings != self._settings:
             self._settings = settings
             self.border_subtitle = _settings_text(settings) if settings is not None else ""
+
+    def on_click(self, event: events.Click) -> None:
+        """Opens the settings whose words in the frame are clicked."""
+        if self._settings is None or event.y != self.outer_size.height - 1:
+            return
+        permissions = len(one_line(self._settings.words[1])) + _FRAME_END
+        is_right = event.x >= self.outer_size.width - permissions
+        self.post_message(self.WantsSettings(is_model=not is_right))
 
     @property
     def popup(self) -> Popup:

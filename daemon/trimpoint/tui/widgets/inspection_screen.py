@@ -5,7 +5,7 @@ pinned.
 from typing import ClassVar
 
 from rich.text import Text
-from textual import work
+from textual import events, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -23,9 +23,11 @@ from trimpoint.tui.model.choosing import rows_around
 from trimpoint.tui.model.inspection import Inspection
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.session.inquiries import Removal
+from trimpoint.tui.widgets.key_line import KeyLine
 from trimpoint.tui.widgets.picker import columns
 
 _PAGE = 10
+_WHEEL = 3
 
 
 class InspectionScreen(ModalScreen[None]):
@@ -56,7 +58,7 @@ class InspectionScreen(ModalScreen[None]):
         self._asks: Removal | None = None
         self._heading = Static(classes="picker-heading")
         self._rows = Static(classes="picker-rows")
-        self._keys = Static(classes="picker-keys")
+        self._keys = KeyLine(classes="picker-keys")
 
     def compose(self) -> ComposeResult:
         """Yields the bar, the items and the line of keys."""
@@ -117,7 +119,25 @@ class InspectionScreen(ModalScreen[None]):
         keys = "Space marks · D discards, M masks what is marked · P pins its turn · Esc closes"
         return Text(keys, "dim")
 
-    # --- keys -----------------------------------------------------------------------------------
+    # --- keys and mouse ---------------------------------------------------------------------------
+
+    def on_click(self, event: events.Click) -> None:
+        """Chooses the item under the mouse, and marks it where it is chosen already."""
+        at, inspection = event.get_content_offset(self._rows), self._inspection
+        if at is None or inspection is None:
+            return
+        height = max(1, self._rows.size.height)
+        rows = rows_around(inspection.found.items, inspection.chosen, height)
+        if at.y < len(rows) and rows[at.y][0] == inspection.chosen:
+            self.action_mark()
+        elif at.y < len(rows):
+            self.action_move(rows[at.y][0] - inspection.chosen)
+
+    def on_mouse_scroll_up(self) -> None:
+        self.action_move(-_WHEEL)
+
+    def on_mouse_scroll_down(self) -> None:
+        self.action_move(_WHEEL)
 
     def action_move(self, step: int) -> None:
         """Moves the choice by `step` items."""

@@ -14,6 +14,7 @@ from trimpoint.tui.model.prompt import text_of
 from trimpoint.tui.model.state import Tone
 from trimpoint.tui.model.thread_options import Picked, PickedFor
 from trimpoint.tui.session.chat import Chat
+from trimpoint.tui.widgets.composer import Composer
 from trimpoint.tui.widgets.driver import ChatDriver
 from trimpoint.tui.widgets.help_screen import ReadScreen, table_of_keys
 from trimpoint.tui.widgets.inspection_screen import InspectionScreen
@@ -21,6 +22,7 @@ from trimpoint.tui.widgets.prompt_picker import Again, AgainPicker
 from trimpoint.tui.widgets.queue_screen import QueueScreen
 from trimpoint.tui.widgets.search_picker import SearchPicker
 from trimpoint.tui.widgets.settings_pickers import Changed, ModelPicker, PermissionsPicker
+from trimpoint.tui.widgets.stretch_picker import StretchPicker
 from trimpoint.tui.widgets.thread_picker import ThreadPicker
 from trimpoint.tui.widgets.transcript_view import TranscriptView
 from trimpoint.tui.widgets.turn_picker import KeepPicker, RevertPicker
@@ -152,8 +154,15 @@ class OtherScreens(App[None]):
         if self._state.thread_id is not None:
             self.push_screen(KeepPicker(self._chat, switches), self._run)
 
+    def action_stretch(self, turn: int | None = None) -> None:
+        """Shows what can be done at the chosen turn to make room, or first the list of turns."""
+        if self._state.thread_id is not None:
+            chosen = self._transcript.chosen_turn if turn is None else turn
+            self.push_screen(StretchPicker(self._chat, chosen), self._run)
+
     def _run(self, command: str | None) -> None:
         if command is not None:
+            self.query_one(Composer).focus()
             self.submit(command)
 
     def action_queue(self) -> None:
@@ -168,6 +177,12 @@ class OtherScreens(App[None]):
     def action_model(self) -> None:
         """Shows the models and their efforts."""
         self.push_screen(ModelPicker(self._chat), self._change_settings)
+
+    def on_composer_wants_settings(self, message: Composer.WantsSettings) -> None:
+        if message.is_model:
+            self.action_model()
+        else:
+            self.action_permissions()
 
     def action_permissions(self) -> None:
         """Shows what the agent may do unasked."""

@@ -3,6 +3,7 @@
 from typing import ClassVar, Generic, TypeVar
 
 from rich.text import Text
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -10,10 +11,12 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from trimpoint.tui.model.choosing import Choosing, Option, rows_around
+from trimpoint.tui.widgets.key_line import KeyLine
 
 T = TypeVar("T")
 R = TypeVar("R")
 _PAGE = 10
+_WHEEL = 3
 
 
 class Picker(ModalScreen[R], Generic[T, R]):
@@ -38,7 +41,7 @@ class Picker(ModalScreen[R], Generic[T, R]):
         self._input = Input(placeholder=placeholder, compact=True, classes="picker-input")
         self._heading = Static(classes="picker-heading")
         self._rows = Static(classes="picker-rows")
-        self._keys = Static(classes="picker-keys")
+        self._keys = KeyLine(classes="picker-keys")
 
     def compose(self) -> ComposeResult:
         """Yields the heading, the filter, the rows and the line of keys."""
@@ -102,6 +105,24 @@ class Picker(ModalScreen[R], Generic[T, R]):
         event.stop()
         self.choosing.type(event.value)
         self.draw()
+
+    def on_click(self, event: events.Click) -> None:
+        """Chooses the row under the mouse, and takes it where it is chosen already."""
+        at = event.get_content_offset(self._rows)
+        if at is None or not self._input.display:
+            return
+        choosing, height = self.choosing, max(1, self._rows.size.height)
+        rows = rows_around(choosing.shown, choosing.chosen, height)
+        if at.y < len(rows) and rows[at.y][0] == choosing.chosen:
+            self.action_take()
+        elif at.y < len(rows):
+            self.action_move(rows[at.y][0] - choosing.chosen)
+
+    def on_mouse_scroll_up(self) -> None:
+        self.action_move(-_WHEEL)
+
+    def on_mouse_scroll_down(self) -> None:
+        self.action_move(_WHEEL)
 
     def action_move(self, step: int) -> None:
         """Moves the choice by `step` rows."""

@@ -4,6 +4,7 @@ Always true: a key answers only while the card has the keyboard focus, which it 
 person, for one question at a time.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from textual.widgets import Input, Static
 from trimpoint_protocol.lasting_rules import RULE_WORDS
 
 from trimpoint.cli.views.whole_text import whole_lines
+from trimpoint.tui.model.clicks import key_clicked
 from trimpoint.tui.model.deliberate import Deliberate
 from trimpoint.tui.model.filling import Filling
 from trimpoint.tui.model.questions import Choice, FieldKind
@@ -27,6 +29,7 @@ from trimpoint.tui.model.state import Question
 _CONSOLE = Console()
 _FRAME_COLUMNS, _FRAME_ROWS = 4, 2
 _LEAST_ROWS = 2
+_ANSWER = re.compile(r"[❯ ] (\S) ")
 _TOO_SOON = "That was too soon after it appeared. Press the key again."
 
 
@@ -163,14 +166,17 @@ class QuestionCard(Vertical, can_focus=True):
 
     def _line(self, filling: Filling, at: int, words: str) -> Text:
         is_chosen = self.has_keys and at == filling.chosen and not self._input.value
-        key = str(at + 1) if filling.field is not None else filling.choices[at].key
         is_many = filling.field is not None and filling.field.kind is FieldKind.MANY
         box = ("[x] " if at in filling.marked else "[ ] ") if is_many else ""
         return Text.assemble(
             ("❯ " if is_chosen else "  ", "bold cyan"),
-            (f"{key} ", "cyan"),
+            (f"{self._key_of(filling, at)} ", "cyan"),
             (f"{box}{words}", "bold" if is_chosen else ""),
         )
+
+    @staticmethod
+    def _key_of(filling: Filling, at: int) -> str:
+        return str(at + 1) if filling.field is not None else filling.choices[at].key
 
     def _hint(self, filling: Filling) -> str:
         others = [f"{self._others} more wait"] if self._others else []
@@ -192,6 +198,30 @@ class QuestionCard(Vertical, can_focus=True):
         return self.has_focus or self._input.has_focus
 
     # --- keys -----------------------------------------------------------------------------------
+
+    def on_click(self, event: events.Click) -> None:
+        """Goes to the card, chooses the answer under the mouse, and takes it where it is chosen
+        already.
+        """
+        at, filling = event.get_content_offset(self._text), self._filling
+        if at is None or filling is None:
+            return
+        width = max(8, self.screen.size.width - _FRAME_COLUMNS)
+        own = sum(len(line.wrap(_CONSOLE, width)) for line in self._answers(filling))
+        line = self._text.render_line(at.y).text
+        had_keys, before = self.has_keys, filling.chosen
+        if at.y < self._text.size.height - own:  # what is asked may look like an answer
+            return
+        keys = [self._key_of(filling, row) for row in range(len(filling.lines))]
+        answer = _ANSWER.match(line)
+        if answer is not None and answer[1] in keys:
+            self.take_focus()
+            filling.chosen = keys.index(answer[1])
+            if had_keys and filling.chosen == before:
+                self.action_enter()
+            self._draw()
+        elif (key := key_clicked(line, at.x)) is not None:
+            self.app.simulate_key(key)
 
     def on_resize(self) -> None:
         self._draw()

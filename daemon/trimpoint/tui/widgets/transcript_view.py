@@ -29,6 +29,7 @@ from trimpoint.tui.widgets.row_drawing import Place, RowDrawing
 _GUTTER, _SCROLLBAR = 1, 1
 _NEAR_TOP = 20
 _WHEEL_LINES = 3
+_RIGHT = 3
 _CHOSEN = Style(color="cyan", bold=True)
 _WELCOME = (
     Segment(""),
@@ -74,6 +75,13 @@ class TranscriptView(Widget, can_focus=True):
         def __init__(self, character: str) -> None:
             super().__init__()
             self.character = character
+
+    class Turn(Message):
+        """Posted when the person wants to do something with a turn."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
 
     class Copied(Message):
         """Posted when the text of a row is to be copied."""
@@ -240,13 +248,24 @@ class TranscriptView(Widget, can_focus=True):
         self.scroll_lines(_WHEEL_LINES)
 
     def on_click(self, event: events.Click) -> None:
-        if event.y < len(self._shown) and not self.screen.get_selected_text():
-            self._choose_row(self._shown[event.y].row)
-            if isinstance(
-                self._rows[self._shown[event.y].row],
-                ContextTrimPointDivider | ContextSummaryBanner | TimelineActivity,
-            ):
-                self.action_fold()
+        if event.y >= len(self._shown) or self.screen.get_selected_text():
+            return
+        entry = self._rows[self._shown[event.y].row]
+        is_again = key_of(entry) == self._chosen
+        self._choose_row(self._shown[event.y].row)
+        mark = self._mark(entry)
+        is_prompt = isinstance(entry, TimelineMessage) and entry.role == "user"
+        if mark is not None and (event.button == _RIGHT or (is_prompt and is_again)):
+            self.post_message(self.Turn(mark.number))
+        elif isinstance(entry, ContextTrimPointDivider | ContextSummaryBanner | TimelineActivity):
+            self.action_fold()
+
+    @property
+    def chosen_turn(self) -> int | None:
+        """Returns the number of the turn of the chosen row, while the keys are here."""
+        row = self._row_of(self._chosen) if self.has_focus else None
+        mark = None if row is None else self._mark(self._rows[row])
+        return None if mark is None else mark.number
 
     def on_focus(self) -> None:
         if self._row_of(self._chosen) is None and self._rows:

@@ -1,0 +1,18 @@
+"""Lines that name keys: a click on the words does what the key does."""
+
+from textual import events
+from textual.widgets import Static
+
+from trimpoint.tui.model.clicks import key_clicked
+
+
+class KeyLine(Static):
+    """A text whose names of keys can be clicked."""
+
+    def on_click(self, event: events.Click) -> None:
+        """Presses the key whose words are clicked."""
+        at = event.get_content_offset(self)
+        key = None if at is None else key_clicked(self.render_line(at.y).text, at.x)
+        if key is not None:
+            event.stop()
+            self.app.simulate_key(key)

@@ -306,6 +306,7 @@ async def test_other_threads_are_flushed_while_one_waits_to_be_tried_again(
         with published(registry, ev.TurnRequested, OTHER) as durable:
             other.record_facts(ev.TurnRequested(f"R{number}"))
             await durable.wait()
+        await anyio.wait_all_tasks_blocked()
         refusals.append(disk.refused)
     assert refusals[0] > 0
     assert refusals == refusals[:1] * 3, "the one that waits is not tried again for each fact"

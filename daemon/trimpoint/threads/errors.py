@@ -125,6 +125,16 @@ class OperationDelayed(ThreadError):
         )
 
 
+class CommandUnconfirmed(ThreadError):
+    """A command waits for a disk that does not answer, and is carried out when it does."""
+
+    reason = Reason.JOURNAL_READ_ONLY
+    hint = "Send it again with the same command id to learn what became of it; nothing runs twice."
+
+    def __str__(self) -> str:
+        return "The command waits for a disk that does not answer, and is carried out when it does."
+
+
 class ReplacementDelayed(ThreadError):
     """`/new` has archived the old thread durably, but the new thread could not be written yet; the
     daemon will retry.

@@ -9,6 +9,7 @@ loading ends its open turns and requests; open operations are continued by
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from weakref import WeakValueDictionary
 
 import anyio
@@ -25,17 +26,14 @@ from trimpoint.core.model.decision import Policy
 from trimpoint.journal.errors import JournalError
 from trimpoint.journal.port import StateStore
 from trimpoint.threads.catalogue import FILE_NAME, ThreadSummary, decode_catalogue, encode_catalogue
-from trimpoint.threads.errors import (
-    JournalRefuses,
-    ThreadNotFound,
-    journal_not_opened,
-)
+from trimpoint.threads.errors import JournalRefuses, ThreadNotFound, journal_not_opened
 from trimpoint.threads.idle import IdleThreads, InUse
 from trimpoint.threads.replacements import Replacements, check_new_id
 from trimpoint.threads.thread_index import ThreadIndex
 from trimpoint.threads.unfinished_items import UnfinishedItems
 from trimpoint.threads.writing.deciding_ahead import Deciding
 from trimpoint.threads.writing.flushing import Flusher
+from trimpoint.threads.writing.patience import Patience
 from trimpoint.threads.writing.receipts import CommandResult
 from trimpoint.threads.writing.sequencer import Sequencer, first_number_of_this_run, new_stamp
 from trimpoint.threads.writing.writer import ThreadWriter, WriterDeps
@@ -75,6 +73,7 @@ class LoadedThreads:
         self._sequencer = Sequencer(first_number_of_this_run())
         self._replacements = Replacements(self.create, tasks)
         self._flusher = Flusher(self._is_current, tasks)
+        self.patience = Patience(tasks, self._flusher)
         self.on_trouble = self._flusher.on_trouble
         self._deps = WriterDeps(
             store,
@@ -194,6 +193,7 @@ class LoadedThreads:
 
         :raises JournalRefuses: when the journal could not be written.
         """
+        self.patience.refuse_while_it_hangs()
         async with self._loading.setdefault(command.thread_id, anyio.Lock()):
             if (writer := self._writers.get(command.thread_id)) is not None:
                 return writer
@@ -209,14 +209,19 @@ class LoadedThreads:
     async def dispatch(self, command: AnyClientCommand) -> CommandResult:
         """Executes a client's command on its thread; the result is durable on return.
 
-        This includes the second thread of `/new`, unless the disk refuses its journal: then it is
-        created as soon as the disk accepts it.
+        So is the second thread of `/new`, or it is created as soon as the disk accepts its journal.
 
+        :raises CommandUnconfirmed: when the disk does not answer.
         :raises ThreadError: when the command was refused; see `ThreadWriter.execute`.
         """
         if isinstance(command, ArchiveAndNew) and command.new_thread_id is not None:
             check_new_id(command, self.summaries, taken=self._is_taken)
         writer = await self.thread(command.thread_id)
+        begun = command.command_id in writer.state.receipts
+        done = partial(self._dispatch, writer, command)
+        return await self.patience.unless_it_hangs(writer, done, is_begun=begun)
+
+    async def _dispatch(self, writer: ThreadWriter, command: AnyClientCommand) -> CommandResult:
         result = await writer.execute(command)
         if any(isinstance(event, ev.ArchivedAndNewCreated) for event in result.record.events):
             await self._replacements.replace(writer)

@@ -189,6 +189,10 @@ class ThreadRegistry:
             return any_id
         return self.owner_of(any_id) or any_id
 
+    async def written(self, writer: ThreadWriter) -> None:
+        """Waits until a client's request is durable; see `Patience.written`."""
+        await self._threads.patience.written(writer)
+
     def set_owner(self, provider_thread_id: str, thread_id: str) -> None:
         """Records the owner of a provider thread; see `ThreadIndex.set_owner`."""
         self._threads.set_owner(provider_thread_id, thread_id)

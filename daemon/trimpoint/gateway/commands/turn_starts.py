@@ -159,7 +159,7 @@ class TurnStarts:
         writer, request_id = session.writer, request_id or new_uuid7()
         writer.record_facts(ev.TurnRequested(request_id))
         try:
-            await writer.flush()
+            await self._registry.written(writer)
             _require_open(writer, request_id)
             with self._threads.read_back_if_unanswered(session.provider_thread_id):
                 yield request_id

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
+from anyio.lowlevel import RunVar
 
 from trimpoint.journal import framing
 from trimpoint.journal.errors import JournalForeign, JournalNewer, JournalWriteError
@@ -13,6 +14,10 @@ from trimpoint.journal.storage.file_ops import SYSTEM_FILES, FileOperations
 from trimpoint.journal.storage.file_storage import JournalFile
 from trimpoint.journal.storage.grouped import GroupedJournal
 from trimpoint.journal.storage.inspection import NEW, Content, bookmark, inspect
+
+# Writes in threads of their own: if the disk hangs, other work in threads goes on.
+WRITES_AT_ONCE = 40
+_writes = RunVar[CapacityLimiter]("_writes")
 
 
 class ThreadedStorage:
@@ -31,16 +36,22 @@ class ThreadedStorage:
         return self._file.report
 
     async def write(self, batch: list[bytes], at: Position) -> Position:
-        return await to_thread.run_sync(self._file.write, batch, at)
+        return await to_thread.run_sync(self._file.write, batch, at, limiter=_limiter())
 
     async def restore(self, to: Position) -> None:
-        await to_thread.run_sync(self._file.restore, to)
+        await to_thread.run_sync(self._file.restore, to, limiter=_limiter())
 
     async def bookmark(self, at: Position) -> Bookmark:
         return await to_thread.run_sync(bookmark, self._file.path, at, self._files)
 
     async def close(self) -> None:
-        await to_thread.run_sync(self._file.close)
+        await to_thread.run_sync(self._file.close, limiter=_limiter())
+
+
+def _limiter() -> CapacityLimiter:
+    if (limiter := _writes.get(None)) is None:
+        _writes.set(limiter := CapacityLimiter(WRITES_AT_ONCE))
+    return limiter
 
 
 class FileJournal(GroupedJournal):

@@ -7,7 +7,8 @@ room (`journal/storage/file_storage.py`), and listeners are told, so that people
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import anyio
@@ -23,7 +24,7 @@ log = structlog.get_logger()
 # The pauses before the disk is tried again; the last one repeats.
 RETRY_PAUSES_S = (1.0, 2.0, 5.0, 10.0)
 # A disk that has not answered for so long counts as one that hangs.
-SLOW_S = 10.0
+SLOW_S = 5.0
 SLOW = "the disk does not answer"
 # Of one thread. It is far more than a turn has, and far less than a machine.
 MOST_UNWRITTEN_BYTES = 32 * 1024 * 1024
@@ -55,7 +56,9 @@ class Flusher:
         self._dirty: dict[ThreadWriter, None] = {}
         self._pausing: set[ThreadWriter] = set()
         self._refusals: dict[ThreadWriter, int] = {}
+        self._flushing: set[ThreadWriter] = set()
         self._hanging: set[ThreadWriter] = set()
+        self._waiting: dict[ThreadWriter, set[anyio.Event]] = {}
         self._wake = anyio.Event()
         self._tasks = tasks
 
@@ -67,20 +70,38 @@ class Flusher:
             self._dirty[writer] = None
             self._wake.set()
 
+    def hangs(self, writer: ThreadWriter | None = None) -> bool:
+        """Returns whether the disk does not answer to a thread, or to any."""
+        return bool(self._hanging) if writer is None else writer in self._hanging
+
+    @contextmanager
+    def told_if_it_hangs(self, writer: ThreadWriter, event: anyio.Event) -> Generator[None]:
+        """Sets `event` when the disk does not answer to a thread."""
+        waiting = self._waiting.setdefault(writer, set())
+        waiting.add(event)
+        try:
+            yield
+        finally:
+            waiting.discard(event)
+            if not waiting:
+                self._waiting.pop(writer, None)
+
     async def run(self) -> None:
         """Flushes marked writers until it is cancelled."""
         while True:
             await self._wake.wait()
             self._wake = anyio.Event()
-            await self._flush_dirty()
+            self._flush_dirty()
 
-    async def _flush_dirty(self) -> None:
-        """Flushes all marked writers. This is a method of its own so that no local variable of
-        `run` holds the last writers while it waits, which would keep them in memory.
+    def _flush_dirty(self) -> None:
+        """Flushes all marked writers, each in a task of its own, so that no thread waits for the
+        journal of another. This is a method of its own so that no local variable of `run` holds the
+        last writers while it waits, which would keep them in memory.
         """
-        dirty, self._dirty = list(self._dirty), {}
-        for writer in dirty:
-            await self._flush(writer)
+        for writer in [one for one in self._dirty if one not in self._flushing]:
+            del self._dirty[writer]
+            self._flushing.add(writer)
+            spawn(self._tasks, self._flush, writer)
 
     async def _flush(self, writer: ThreadWriter) -> None:
         slow = asyncio.get_running_loop().call_later(SLOW_S, self._hangs, writer)
@@ -101,6 +122,9 @@ class Flusher:
         finally:
             slow.cancel()
             self._hanging.discard(writer)
+            self._flushing.discard(writer)
+            if writer in self._dirty:
+                self._wake.set()
 
     def _pause_s(self, writer: ThreadWriter) -> float:
         refusals = self._refusals.get(writer, 0)
@@ -117,6 +141,8 @@ class Flusher:
 
     def _hangs(self, writer: ThreadWriter) -> None:
         self._hanging.add(writer)
+        for event in self._waiting.get(writer, ()):
+            event.set()
         self._report(writer, SLOW)
 
     def _report(self, writer: ThreadWriter, detail: str) -> None:

@@ -145,3 +145,30 @@ async def test_the_thread_of_the_folder_is_opened_again() -> None:
             await other.command("Trimpoint interrupt")
             await other.shows("■ The turn was interrupted.")
             assert "half an answer" in await chat.editor.history()
+
+
+async def test_room_is_made_at_the_turn_under_the_cursor_after_a_preview() -> None:
+    async with opened_chat() as chat:
+        editor = chat.editor
+        await chat.turns("One?|first answer", "Two?|second answer", "Three?|third answer")
+        await editor.lua(UNHURRIED)
+        await editor.command("Trimpoint timeline")
+        await editor.keys("gg/second answer<CR>x")
+        await editor.shows("Make room at turn 2")
+        await editor.keys("2<CR>")
+        await editor.shows("Yes, clear")
+        await editor.keys("1<CR>")
+        await editor.until(IDLE)
+        await editor.keys("gg/second answer<CR>x")
+        await editor.shows("Make room at turn 2")
+        await editor.keys("2<CR>")
+        await editor.shows("Yes, clear")
+        await editor.keys("2<CR>")
+        await editor.shows("4 taken out above")
+        await chat.turns("Four?|fourth answer")
+        has = [f"{one} answer" in chat.model_input() for one in ("first", "second", "third")]
+        assert has == [False, False, True]
+        await editor.command("Trimpoint timeline")
+        await editor.keys("gg/third answer<CR>V/fourth answer<CR>x")
+        await editor.shows("Make room: turns 3 to 4")
+        await editor.keys("<Esc>")

@@ -302,11 +302,11 @@ function Chat:go_on_as(thread_id)
   return other
 end
 
---- Returns the turn under the cursor of the history.
+--- Returns the turn under the cursor of the history, or at a line.
 ---@return trimpoint.Turn?
-function Chat:turn_here()
+function Chat:turn_here(line)
   local window = windows.showing(self.buffer)
-  local block = window and self.canvas:at(vim.api.nvim_win_get_cursor(window)[1] - 1)
+  local block = window and self.canvas:at((line or vim.api.nvim_win_get_cursor(window)[1]) - 1)
   return block and block.turn_id and self.talk.thread and self.talk.thread.turns[block.turn_id]
     or nil
 end

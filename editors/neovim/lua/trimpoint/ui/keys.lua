@@ -1,5 +1,6 @@
 --- The keys of a history.
 local model = require("trimpoint.model.thread")
+local pickers = require("trimpoint.ui.pickers")
 local slash = require("trimpoint.ui.slash")
 local say = require("trimpoint.ui.say")
 local task = require("trimpoint.task")
@@ -102,6 +103,25 @@ local function revert_to_turn()
   end)
 end
 
+--- Makes room at the turn under the cursor, or with those of the selected lines.
+local function make_room()
+  local first, last = vim.fn.line("."), vim.fn.line("v")
+  vim.cmd.normal({ vim.keycode("<Esc>"), bang = true })
+  local chat = chat_here()
+  local one = chat and chat:turn_here(math.min(first, last))
+  local other = chat and chat:turn_here(math.max(first, last))
+  if not chat or not one or not other then
+    say.info("No turn is under the cursor.")
+    return
+  end
+  task.run(function()
+    local typed = pickers.act(one.number, other.number, chat.talk.thread.turn_count)
+    if typed then
+      slash.run(chat, typed, false, true)
+    end
+  end)
+end
+
 local function to_prompt()
   local chat = chat_here()
   local window = chat and windows.showing(chat.prompt)
@@ -133,6 +153,9 @@ function M.map(buffer)
     jump(-1)
   end, "The prompt before")
   map("d", diff_turn, "What the turn changed in the files")
+  map("x", make_room, "Clear, compact or mask at this turn")
+  local words = "Clear, compact or mask these turns"
+  vim.keymap.set("x", "x", make_room, { buffer = buffer, desc = words, nowait = true })
   map("R", revert_to_turn, "Take the thread back to where it was after this turn")
   map("<C-c>", "<Cmd>Trimpoint interrupt<CR>", "Interrupt the turn")
   map("q", function()

@@ -3,6 +3,7 @@ local choose = require("trimpoint.ui.choose")
 local meter = require("trimpoint.model.meter")
 local say = require("trimpoint.ui.say")
 local session = require("trimpoint.client.session")
+local stretches = require("trimpoint.model.stretches")
 local text = require("trimpoint.model.text")
 local threads = require("trimpoint.client.threads")
 
@@ -156,6 +157,23 @@ function M.turn(thread_id)
     format_item = turn_line,
   })
   return chosen and chosen.number
+end
+
+--- In a task: has a person choose what is done with turns to make room.
+---@param first integer
+---@param last integer
+---@param newest integer
+---@return string? typed the command
+function M.act(first, last, newest)
+  local chosen = choose.from(stretches.acts(first, last, newest), {
+    prompt = first == last and ("Make room at turn %d"):format(first)
+      or ("Make room: turns %d to %d"):format(first, last),
+    kind = "trimpoint_room",
+    format_item = function(act)
+      return act.words
+    end,
+  })
+  return chosen and chosen.typed
 end
 
 --- The lists for commands that do not say yet which turns they mean.

@@ -45,7 +45,7 @@ local function writes_files(typed)
   return typed:match("^[/:]revert%f[^%w]") ~= nil and not typed:find("--dry-run", 1, true)
 end
 
---- In a task: says what a revert would do, and asks.
+--- In a task: says what a command would do, and asks.
 ---@param chat trimpoint.Chat
 ---@param typed string
 ---@return boolean is_confirmed
@@ -59,14 +59,15 @@ local function preview(chat, typed)
     say.in_chat(chat, words_of(outcome), "warning")
     return false
   end
-  local chosen, problem = choose.deliberately({ "No, leave everything as it is", "Yes, revert" }, {
+  local yes = "Yes, " .. (typed:match("^[/:](%a+)") or "do it"):lower()
+  local chosen, problem = choose.deliberately({ "No, leave everything as it is", yes }, {
     prompt = text.printable(words_of(outcome)),
     kind = "trimpoint_revert",
   })
   if problem then
     say.in_chat(chat, problem, "warning")
   end
-  return chosen == "Yes, revert"
+  return chosen == yes
 end
 
 --- Says what came of it: a page where it is long, as the list of commands is.
@@ -131,8 +132,9 @@ end
 ---@param chat trimpoint.Chat
 ---@param typed string
 ---@param is_sure boolean? do not ask before files are written
+---@param asks boolean? say what it would do, and ask, whatever it is
 ---@return boolean is_handled, boolean is_done
-function M.run(chat, typed, is_sure)
+function M.run(chat, typed, is_sure, asks)
   chat:say_nothing()
   local name, switches = unnamed(typed)
   if name and chat.talk.id and not is_sure then
@@ -142,7 +144,7 @@ function M.run(chat, typed, is_sure)
     end
     typed = ("/%s %d%s"):format(name, number, switches)
   end
-  if writes_files(typed) and not is_sure and not preview(chat, typed) then
+  if (asks or writes_files(typed)) and not is_sure and not preview(chat, typed) then
     return true, true
   end
   local outcome, refusal = chat.talk:execute(typed)

@@ -2,6 +2,7 @@
 colours of code.
 """
 
+import anyio
 import pytest
 from trimpoint.testkit import run, say
 
@@ -114,3 +115,29 @@ async def test_a_diff_has_the_colours_of_its_language_and_two_sides_where_there_
     await stage.page.set_viewport_size({"width": 700, "height": 800})
     await toggle.wait_for(state="detached")
     await stage.page.locator(".diff:not(.is-split)").wait_for()
+
+
+async def test_a_file_of_a_diff_is_read_whole_as_the_turn_left_it(stage: Stage) -> None:
+    await anyio.run_process(["git", "init", "-q"], cwd=stage.house.worktree)
+    file = stage.house.worktree / "app.py"
+    far = "".join(f"line_{number} = {number}\n" for number in range(60))
+    file.write_text(f"def f():\n    return 1\n{far}")
+    await stage.thread()
+    stage.will_answer(run(PATCH), say("Done."))
+    await stage.send("one?")
+    await stage.page.locator(".main").get_by_text("Done.", exact=True).wait_for()
+    await stage.idle()
+    await stage.page.keyboard.press("Alt+2")
+    panel = stage.page.locator(".panel")
+    await panel.get_by_role("button", name="Diff").wait_for()
+    file.write_text("changed later\n")
+    await panel.get_by_role("button", name="Diff").click()
+    await panel.get_by_role("button", name="Whole file").click()
+    whole = panel.locator(".diff > .code")
+    await whole.get_by_text("line_59").wait_for()
+    text = await whole.inner_text()
+    assert "return 2\n" in text
+    assert "changed later" not in text
+    await panel.get_by_role("button", name="Whole file").click()
+    await whole.wait_for(state="detached")
+    assert stage.page.faults == []

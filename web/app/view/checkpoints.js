@@ -11,6 +11,7 @@ import { isRefused } from "../store/prompts.js";
 import { html, useEffect, useRef, useState } from "../vendor.js";
 import { Diff } from "./diff.js";
 import { Dialog } from "./dialogs.js";
+import { Icon } from "./icons.js";
 
 const SHOWN_PATHS = 12;
 
@@ -19,20 +20,19 @@ export function Checkpoints({ app, thread }) {
     const [list, setList] = useState(/** @type {CheckpointList | null} */ (null));
     const [problem, setProblem] = useState("");
     const [revert, setRevert] = useState(/** @type {number | null} */ (null));
-    const turns = thread.state?.turns.length ?? 0;
+    const version = thread.version.value; // files are kept a moment after the turn
     const isBusy = thread.isBusy;
-    thread.version.value;
     useEffect(() => {
         if (!isBusy) {
             app.session.read("checkpoint/list", { threadId: thread.id }).then(setList, (error) => setProblem(error.message));
         }
-    }, [thread, turns, isBusy]);
+    }, [thread, version, isBusy]);
     return html`
         ${problem && html`<p class="quiet">${problem}</p>`}
         ${list && !list.repository && html`<p class="quiet">This thread works in no git repository, so no files are kept.</p>`}
         <ol class="checkpoints" reversed>
             ${list?.turns.toReversed().map((one) => html`
-                <${Checkpoint} key=${one.number} app=${app} thread=${thread} one=${one} revert=${() => setRevert(one.number)} />
+                <${Checkpoint} key=${one.number} app=${app} thread=${thread} one=${one} hasFiles=${Boolean(list.repository)} revert=${() => setRevert(one.number)} />
             `)}
         </ol>
         ${list !== null && list.older > 0 && html`<p class="quiet">${counted(list.older, "older turn")} not listed.</p>`}
@@ -40,8 +40,8 @@ export function Checkpoints({ app, thread }) {
     `;
 }
 
-/** @param {{app: App, thread: Thread, one: TurnCheckpoint, revert: () => void}} props */
-function Checkpoint({ app, thread, one, revert }) {
+/** @param {{app: App, thread: Thread, one: TurnCheckpoint, hasFiles: boolean, revert: () => void}} props `hasFiles`: files are kept at all */
+function Checkpoint({ app, thread, one, hasFiles, revert }) {
     const [diff, setDiff] = useState(/** @type {CheckpointDiff | string | null} */ (null));
     const item = useRef(/** @type {HTMLElement | null} */ (null));
     const isWanted = app.wantedTurn.value === one.number;
@@ -64,28 +64,27 @@ function Checkpoint({ app, thread, one, revert }) {
         }
     };
     const { changed } = one;
+    const files = changed?.files ?? 0;
+    const problem = hasFiles && one.problem;
     return html`
         <li class=${`checkpoint ${one.trimmed ? "is-trimmed" : ""}`} ref=${item} value=${one.number}>
             <div class="checkpoint-head">
                 <span class="checkpoint-number">${one.number}</span>
                 <span class="checkpoint-prompt" dir="auto">${one.number === 0 ? "Before the first turn" : one.prompt || "…"}</span>
-            </div>
-            <div class="checkpoint-facts">
-                ${changed && (changed.files
-                    ? html`<span>${counted(changed.files, "file")}</span>
-                          <span class="added">+${changed.additions}</span><span class="removed">−${changed.deletions}</span>`
-                    : html`<span>no changes</span>`)}
                 ${one.trimmed && html`<span class="tag">not in context</span>`}
-                ${one.problem && html`<span class="quiet">${one.problem}</span>`}
-                <span class="checkpoint-actions">
-                    ${changed !== null && changed.files > 0 && html`
-                        <button class="button is-small" aria-expanded=${diff !== null} onClick=${toggle}>Diff</button>`}
-                    <button class="button is-small" onClick=${revert} disabled=${thread.isBusy}>Revert to here</button>
-                </span>
+                <button class="icon-button" aria-label="Revert to here" title="Revert to here" onClick=${revert} disabled=${thread.isBusy}>
+                    <${Icon} name="undo" /></button>
             </div>
+            ${(files > 0 || problem) && html`<div class="checkpoint-facts">
+                ${files > 0 && html`<button class="button is-small" aria-expanded=${diff !== null} onClick=${toggle}>Diff</button>
+                    <span>${counted(files, "file")}</span>
+                    <span class="added">+${changed?.additions}</span><span class="removed">−${changed?.deletions}</span>`}
+                ${problem && html`<span class="quiet">${problem}</span>`}
+            </div>`}
             ${typeof diff === "string" && html`<p class="quiet">${diff}</p>`}
             ${diff !== null && typeof diff !== "string" && html`
-                ${filesOf(diff.diff ?? "").map((file) => html`<${Diff} key=${file.path} path=${file.path} text=${file.text} />`)}${diff.truncated && html`<p class="quiet">The rest is left out.</p>`}`}
+                ${filesOf(diff.diff ?? "").map((file) => html`<${Diff} key=${file.path} path=${file.path} text=${file.text}
+                    read=${() => app.session.read("checkpoint/file", { threadId: thread.id, moment: String(one.number), path: file.path })} />`)}${diff.truncated && html`<p class="quiet">The rest is left out.</p>`}`}
         </li>
     `;
 }

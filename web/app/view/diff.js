@@ -2,20 +2,23 @@
  * A file's diff, line by line, or side by side where there is room.
  *
  * @import {Line} from "../model/diff.js"
+ * @import {FileContent} from "../protocol.js"
  */
 import { numbered, sides } from "../model/diff.js";
 import { pathFrom } from "../model/format.js";
 import { visible } from "../model/hidden.js";
 import { keep, read } from "../store/kept.js";
 import { html, signal, useEffect, useMemo, useRef, useState } from "../vendor.js";
-import { useLines } from "./code.js";
+import { Code, CopyButton, useLines } from "./code.js";
 
 const MOST_LINES = 2000;
+const MOST_CHARACTERS = 200_000;
 const ROOM_PX = 880;
 const isSplit = signal(read("sides") === true);
 
-/** @param {{path?: string, folder?: string, text: string}} props */
-export function Diff({ path, folder, text }) {
+/** @param {{path?: string, folder?: string, text: string, read?: () => Promise<FileContent>}} props `read`: reads the whole file, as it became */
+export function Diff({ path, folder, text, read: readWhole }) {
+    const [whole, setWholeFile] = useState(/** @type {{text: string, isCode: boolean} | null} */ (null));
     const [isWhole, setWhole] = useState(false);
     const { place, hasRoom } = useRoom();
     const lines = visible(text).split("\n");
@@ -25,10 +28,26 @@ export function Diff({ path, folder, text }) {
         isSplit.value = !isSplit.value;
         keep("sides", isSplit.value);
     };
+    const open = async () => {
+        if (whole) {
+            setWholeFile(null);
+            return;
+        }
+        try {
+            const file = await /** @type {() => Promise<FileContent>} */ (readWhole)();
+            const isCode = !file.binary && file.text !== null;
+            setWholeFile({ text: isCode ? (file.text ?? "").slice(0, MOST_CHARACTERS) : "It is no text.", isCode });
+        } catch (error) {
+            setWholeFile({ text: /** @type {Error} */ (error).message, isCode: false });
+        }
+    };
     return html`
         <div class=${`diff ${isBeside ? "is-split" : ""}`} ref=${place}>
             <div class="diff-path" dir="ltr" title=${path}><span>${path && visible(pathFrom(path, folder))}</span>
+                ${path && html`<${CopyButton} text=${path} what="the path" />`}
+                ${readWhole && html`<button class="button is-small" aria-pressed=${whole !== null} onClick=${open}>Whole file</button>`}
                 ${hasRoom && html`<button class="button is-small" aria-pressed=${isBeside} onClick=${toggle}>Side by side</button>`}</div>
+            ${whole && (whole.isCode ? html`<${Code} text=${whole.text} language=${endingOf(path)} />` : html`<p class="quiet">${whole.text}</p>`)}
             <${DiffLines} lines=${shown} path=${path} label=${`Changes of ${path ?? "files"}`} isSplit=${isBeside} />
             ${shown.length < lines.length && html`<button class="button is-small" onClick=${() => setWhole(true)}>
                 Show the other ${lines.length - shown.length} lines</button>`}
@@ -51,13 +70,18 @@ function useRoom() {
     return { place, hasRoom };
 }
 
+/** @param {string} [path] */
+function endingOf(path) {
+    return /[^./\s]*$/.exec(path ?? "")?.[0] ?? "";
+}
+
 /** Each line with its number and the colours of its language.
  * @param {{lines: string[], path?: string, label?: string, isSplit?: boolean}} props
  */
 export function DiffLines({ lines, path = "", label, isSplit: isBeside = false }) {
     const text = lines.join("\n");
     const all = useMemo(() => numbered(lines), [text]);
-    const language = /[^./\s]*$/.exec(path)?.[0] ?? "";
+    const language = endingOf(path);
     const removed = useSide(all, "removed", language);
     const added = useSide(all, "added", language);
     /** @param {Line} line @param {"before" | "after"} number */

@@ -43,6 +43,25 @@ async def test_nothing_is_decided_about_an_item_that_codex_was_given(
     assert submitted == []
 
 
+async def test_items_that_codex_was_given_are_passed_on_undecoded_until_something_else_comes() -> (
+    None
+):
+    async with opened_stage() as stage:
+        await stage.thread("T1")
+        stage.says("rawResponseItem/completed", turnId="auto-compact-0", item=SAID)
+        known = stage.operations.router.fast_path
+        assert known is not None
+        assert known.prefix.endswith(b'"turnId":"auto-compact-0"')
+        stage.says("rawResponseItem/completed", turnId="auto-compact-1", item=SAID)
+        known = stage.operations.router.fast_path
+        assert known is not None
+        assert known.prefix.endswith(b'"turnId":"auto-compact-1"')
+        stage.says("turn/started", turn={"id": "T3"})
+        assert stage.operations.router.fast_path is None
+        stage.says("rawResponseItem/completed", turnId="T3", item=SAID)
+        assert stage.operations.router.fast_path is None
+
+
 @pytest.mark.parametrize("is_full", [False, True])
 async def test_an_item_of_a_turn_is_recorded(is_full: bool) -> None:
     async with opened_stage(disk=(disk := Disk())) as stage:

@@ -42,6 +42,7 @@ from trimpoint.operations.routing.routes import (
 from trimpoint.operations.routing.sub_agents import SUB_AGENT_RESTS, SubAgents
 from trimpoint.operations.routing.thread_messages import (
     WENT_AWAY,
+    alike,
     facts_in,
     has_ended,
     interrupted,
@@ -333,13 +334,12 @@ class NotificationRouter:
             watch.on_message(message)
 
     def _arm_fast_path(self, thread_id: str, message: CodexMessage) -> None:
-        """Prepares the fast path for further deltas of the same thread. Any other message disarms
-        it.
+        """Prepares the fast path for further deltas of the same thread, or items that Codex was
+        given. Any other message disarms it.
         """
-        method = message.method
-        if method in RECORDED or method in SUB_AGENT_RESTS or message.leading_thread_id is None:
-            return
-        self.fast_path = FastPath(message.leading_part, partial(self._run, thread_id, method))
+        begins = alike(message, self._registry.loaded(thread_id))
+        if begins is not None:
+            self.fast_path = FastPath(begins, partial(self._run, thread_id, message.method))
 
     def _run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
         self.cut_short.note_run(thread_id, method, lines)

@@ -8,15 +8,16 @@ import msgspec
 import structlog
 
 from trimpoint.codex.notifications.message import CodexMessage
-from trimpoint.codex.notifications.translate import translate
+from trimpoint.codex.notifications.translate import RECORDED, translate
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.routing.routes import Route
-from trimpoint.operations.routing.sub_agents import status_in
+from trimpoint.operations.routing.sub_agents import SUB_AGENT_RESTS, status_in
 from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 
+RAW_ITEM = "rawResponseItem/completed"
 # The statuses in which Codex is not working on a thread.
 RESTING = frozenset({"idle", "systemError", "notLoaded"})
 
@@ -55,7 +56,7 @@ def _was_given(message: CodexMessage, writer: ThreadWriter) -> bool:
     each item of a context that it is given, and the loop has no time to decide about each.
     """
     # A turn that the disk has refused so far is one that the thread will have.
-    if message.method != "rawResponseItem/completed" or not writer.is_quiescent:
+    if message.method != RAW_ITEM or not writer.is_quiescent:
         return False
     turn_id, state = message.member("turnId"), writer.state
     return (
@@ -63,6 +64,21 @@ def _was_given(message: CodexMessage, writer: ThreadWriter) -> bool:
         and turn_id not in state.turn_index
         and turn_id not in state.turn_aliases
     )
+
+
+def alike(message: CodexMessage, writer: ThreadWriter | None) -> bytes | None:
+    """Returns the beginning by which messages like this one are known that need no decoding: more
+    deltas of the thread, or more items that Codex was given; None if there are none.
+    """
+    begins = None if message.leading_thread_id is None else message.leading_part
+    if begins is None or message.method != RAW_ITEM:
+        is_read = message.method in RECORDED or message.method in SUB_AGENT_RESTS
+        return None if is_read else begins
+    with suppress(msgspec.MsgspecError):
+        if writer is not None and _was_given(message, writer):
+            begins += b',"turnId":' + bytes(message.raw("turnId") or b"")
+            return begins if message.line.startswith(begins) else None
+    return None
 
 
 def own_warning(message: str) -> dict[str, Any]:

@@ -1,8 +1,16 @@
 """The menu of commands, and the screen's own commands."""
 
+from pathlib import Path
+
 import pytest
 from trimpoint.tui.model.own_commands import OwnCommand, OwnName, complete_own, own_command
 from trimpoint.tui.model.popup import Popup
+from trimpoint.tui.model.state import ChatState
+from trimpoint.tui.session.changes import Changes
+from trimpoint.tui.session.chat import Chat
+from trimpoint.tui.session.link import Link
+from trimpoint.tui.widgets.app import ChatApp
+from trimpoint.tui.widgets.bindings import NAMES, keymap
 
 from tests.chat.entries import command
 
@@ -76,3 +84,26 @@ def test_commands_of_the_screen_are_in_the_menu() -> None:
     assert [one.usage for one in complete_own("/r")] == ["/rename NAME"]
     assert len(complete_own("/")) == 10
     assert complete_own("r") == []
+
+
+async def test_keys_can_be_mapped_to_others_and_an_unknown_name_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"no 'thread'; there are escape, stop"):
+        keymap({"thread": "ctrl+y"})
+
+    async def none() -> Path:
+        raise FileNotFoundError("there is no daemon")
+
+    chat = Chat(Link(none, none, None), ChatState("/work/shop", None), Changes())
+    app = ChatApp(chat, is_loud=False)
+    app.set_keymap(keymap({"threads": "ctrl+y"}))
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+t")
+        assert len(app.screen_stack) == 1
+        await pilot.press("ctrl+y")
+        assert len(app.screen_stack) == 2
+
+
+def test_the_documents_name_every_key_that_can_be_mapped() -> None:
+    said = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+    row = next(line for line in said.splitlines() if line.startswith("| `keys` |"))
+    assert row.endswith(f"{', '.join(f'`{name}`' for name in NAMES)} |")

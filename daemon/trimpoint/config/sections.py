@@ -212,6 +212,12 @@ class RetentionSection(_Section, frozen=True):
     delete: bool = False
 
 
+class ChatSection(_Section, frozen=True):
+    """`[chat]`: the keys of `trimpoint chat` that are other ones, by the names of what they do."""
+
+    keys: dict[str, str] = {}
+
+
 class LogSection(_Section, frozen=True):
     """`[log]`: the lowest level that is logged."""
 
@@ -318,6 +324,7 @@ class Config(_Section, frozen=True):
     threads: ThreadsSection = ThreadsSection()
     retention: RetentionSection = RetentionSection()
     notify: NotifySection = NotifySection()
+    chat: ChatSection = ChatSection()
     log: LogSection = LogSection()
     metrics: MetricsSection = MetricsSection()
     http: HttpSection = HttpSection()

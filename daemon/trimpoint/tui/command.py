@@ -56,6 +56,7 @@ async def _show(arguments: argparse.Namespace, thread_id: str | None, cwd: str) 
     from trimpoint.tui.session.drafts import Drafts
     from trimpoint.tui.session.link import Link
     from trimpoint.tui.widgets.app import ChatApp
+    from trimpoint.tui.widgets.bindings import keymap
 
     settings = settings_of(arguments)
 
@@ -69,4 +70,9 @@ async def _show(arguments: argparse.Namespace, thread_id: str | None, cwd: str) 
     state = ChatState(cwd, thread_id)
     drafts = Drafts(settings.state_dir / "chat-drafts")
     chat = Chat(link, state, Changes(), drafts)
-    await ChatApp(chat, is_loud=not arguments.quiet).run_async()
+    app = ChatApp(chat, is_loud=not arguments.quiet)
+    try:
+        app.set_keymap(keymap(settings.config.chat.keys))
+    except ValueError as error:
+        raise UsageError(f"{error}.", "See `trimpoint help configuration`.") from None
+    await app.run_async()

@@ -1,5 +1,7 @@
 """The keys of the main screen. Each has an id, by which Textual can map it to another key."""
 
+from collections.abc import Mapping
+
 from textual.binding import Binding
 
 _KEYS = (
@@ -33,5 +35,20 @@ BINDINGS = tuple(
     Binding(key, action, id=f"chat.{name}", show=False, priority=True)
     for key, action, name in _KEYS
 )
+NAMES = tuple(name for _, _, name in _KEYS)
+"""What keys can do, by the names that the configuration file has for it."""
+
+
+def keymap(keys: Mapping[str, str]) -> dict[str, str]:
+    """Returns Textual's keymap for the keys of the configuration file.
+
+    :raises ValueError: when a name is unknown; the message says which there are.
+    """
+    unknown = [name for name in keys if name not in NAMES]
+    if unknown:
+        raise ValueError(f"[chat.keys] has no {unknown[0]!r}; there are {', '.join(NAMES)}")
+    return {f"chat.{name}": key for name, key in keys.items()}
+
+
 EVERYWHERE = frozenset({"quit", "suspend_process", "redraw", "stop"})
 """The actions that run while another screen is shown, too."""

@@ -18,6 +18,7 @@ from trimpoint.gateway.commands.queued_prompts import QueuedPrompts
 from trimpoint.gateway.commands.slash_runner import CommandViews, SlashRunner
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.commands.typed_commands import TypedCommands
+from trimpoint.gateway.commands.unanswered_prompts import UnansweredPrompts
 from trimpoint.gateway.commands.views.context_inspections import ContextInspections
 from trimpoint.gateway.commands.views.context_meters import ContextMeters
 from trimpoint.gateway.commands.views.folder_trusts import FolderTrusts
@@ -101,6 +102,7 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
     slash = SlashRunner(registry, sessions, views)
     starts = TurnStarts(registry, sessions, threads, identity, captures)
     QueuedPrompts(registry, side.clients, starts, tasks)
+    UnansweredPrompts(registry, starts, tasks)
     agent_tools = AgentTools(registry, sessions, starts, HistoryAnswers(history), tasks)
     side.codex_events.add_interceptor(agent_tools.intercept)
     meters = ContextMeters(registry, side.clients, router.foreign_usage, tasks)

@@ -5,7 +5,7 @@ off before it knew, is taken once: by the turn if the agent reads it there, else
 import os
 import signal
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import anyio
@@ -181,7 +181,11 @@ async def test_a_prompt_is_taken_once_whenever_the_daemon_is_killed(
         if is_read:
             thread.may_go_on.set()
             await harness.model.wait_for_request(lambda request: request.mentions(WORDS))
+        codex = harness.child_pid()
         await kill(daemon)
+        # It lives a moment longer, and would read the prompt.
+        with suppress(ProcessLookupError):
+            os.kill(codex, signal.SIGKILL)
         never.set()
         thread.may_go_on.set()
         async with harness.daemon(), harness.client() as client:

@@ -131,6 +131,17 @@ def is_recorded(state: ThreadState, prompt: QueuedPrompt) -> str | None:
     return None
 
 
+def ends_unanswered(state: ThreadState, turn_id: str) -> bool:
+    """Returns whether the thread's newest turn is this one, has completed, and ends with a prompt
+    behind what the agent said: Codex took the prompt and asked the model no more.
+    """
+    at = state.turn_index.get(turn_id)
+    if at != len(state.turns) - 1 or state.turns[at].status != "completed":
+        return False
+    roles = [entry.role for entry in state.entries_of(state.turns[at])]
+    return roles[-1:] == ["user"] and set(roles) != {"user"}
+
+
 def held_by(state: ThreadState, facts: Sequence[ev.AnyEvent]) -> tuple[ev.AnyEvent, ...]:
     """Returns the event that holds the queue because the running turn ended as no person wanted the
     next prompt sent behind it; nothing if it did not.

@@ -202,9 +202,10 @@ class TurnStarts:
         is_any = begun.is_set() or writer.state.running_turn_id is not None
         return writer.state.turns[-1].id if is_any else None
 
-    async def start_automatic(self, thread_id: str, text: str) -> bool:
-        """Starts a turn with the prompt `text`, unless a person's prompt is waiting or the thread
-        is busy or archived. Returns whether the turn was started.
+    async def start_automatic(self, thread_id: str, text: str = "") -> bool:
+        """Starts a turn with the prompt `text`, or without one for the context as it stands, unless
+        a person's prompt is waiting or the thread is busy or archived. Returns whether the turn was
+        started.
 
         :raises ThreadError: when the thread could not be made ready, or its journal cannot be
             written.
@@ -217,7 +218,7 @@ class TurnStarts:
         is_taken = bool(self._client_prompts[thread_id]) or next_prompt(state) is not None
         if is_taken or state.archived or busy(state) is not None:
             return False
-        prompt = [{"type": "text", "text": text}]
+        prompt = [{"type": "text", "text": text}] if text else []
         params = {"threadId": _raw(session.provider_thread_id), "input": _raw(prompt)}
         await self.send(session, baseline, params, lambda raw: None)
         return True

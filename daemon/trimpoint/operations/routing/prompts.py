@@ -51,10 +51,11 @@ class Prompts:
         if ending is None or ending.status not in CUT_SHORT or newest is None:
             return facts
         turn_id, (known_id, params) = ending.turn_id, newest
-        if turn_id != known_id or _has_prompt(state, turn_id, facts):
+        said = msgspec.json.decode(params).get("input")
+        if not said or turn_id != known_id or _has_prompt(state, turn_id, facts):
             return facts
         item: dict[str, Any] = {"type": "userMessage", "id": f"prompt-{turn_id}"}
-        item["content"] = msgspec.json.decode(params).get("input")
+        item["content"] = said
         entry = entry_of(turn_id, item, msgspec.json.encode(item))
         return put_before(facts, ending, [msgspec.structs.replace(entry, extent=ev.PART)])
 

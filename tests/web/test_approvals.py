@@ -7,7 +7,7 @@ import pytest
 from trimpoint.testkit import run, say
 
 from tests.deadlines import STEP_S
-from tests.web.browser import needs_browser, until_counted
+from tests.web.browser import CUT, needs_browser, until_counted
 from tests.web.stage import Stage, answer
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
@@ -165,3 +165,24 @@ async def test_a_command_that_was_never_approved_does_not_run_after_an_interrupt
     await stage.client.request("turn/interrupt", threadId=thread_id, turnId="")
     await stage.page.locator(".main").get_by_text("Interrupted", exact=True).wait_for()
     await stage.page.locator(".main").get_by_text("Running", exact=True).wait_for(state="detached")
+
+
+async def test_an_answer_without_a_connection_leaves_the_question_and_says_so(stage: Stage) -> None:
+    await stage.page.add_init_script(f"({CUT})()")
+    await stage.thread(approvalPolicy="untrusted")
+    await stage.page.reload()
+    stage.will_answer(run("touch asked-for.txt"), say("apple-1."))
+    await stage.send("Do it.")
+    await card_of(stage).locator(".card-choices button:enabled").first.wait_for()
+    await stage.cut_off()
+    await card_of(stage).locator(".card-choices button").first.click()
+    await stage.page.get_by_text("The connection to the daemon was lost.").wait_for()
+    assert await card_of(stage).count() == 1
+    await stage.let_through()
+    await stage.page.get_by_text("The connection to the daemon was lost.").wait_for(
+        state="detached"
+    )
+    await answer(stage.page, "y")
+    await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
+    # The refused connections while it was cut off are what the browser complains of.
+    stage.page.faults.clear()

@@ -141,3 +141,16 @@ async def test_a_file_of_a_diff_is_read_whole_as_the_turn_left_it(stage: Stage) 
     await panel.get_by_role("button", name="Whole file").click()
     await whole.wait_for(state="detached")
     assert stage.page.faults == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+async def test_the_list_of_turns_goes_to_each(stage: Stage, width: int) -> None:
+    await stage.thread()
+    await stage.turns(*(f"question-{n}|" + f"answer-{n}." for n in range(3)))
+    await stage.page.set_viewport_size({"width": width, "height": 400})
+    await stage.send("/timeline")
+    await expected(stage.page.locator("textarea")).to_have_value("")
+    panel = stage.page.get_by_role("complementary", name="Turns and their files")
+    await panel.get_by_role("button", name="question-0").click()
+    await expected(stage.page.locator(".prompt", has_text="question-0")).to_be_in_viewport()
+    assert await panel.count() == (1 if width == 1280 else 0)

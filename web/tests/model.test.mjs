@@ -279,7 +279,7 @@ test("the palette finds by words in any order, and turns by their number", () =>
 
 test("commands that look open the view that is made for them", () => {
     assert.deepEqual(viewOf("/help"), { dialog: "palette" });
-    assert.deepEqual(viewOf("/timeline"), { turn: 1 });
+    assert.deepEqual(viewOf("/timeline"), { panel: "checkpoints" });
     assert.deepEqual(viewOf("/revert"), { panel: "checkpoints" });
     assert.deepEqual(viewOf("/search two words"), { panel: "search", query: "two words" });
     assert.equal(viewOf("/revert 3"), null);

@@ -2,7 +2,7 @@
  * Commands for which the page has a view of its own. Pure.
  */
 
-/** @typedef {{dialog?: "clear" | "palette", panel?: "context" | "search" | "checkpoints", query?: string, turn?: number}} View */
+/** @typedef {{dialog?: "clear" | "palette", panel?: "context" | "search" | "checkpoints", query?: string}} View */
 
 /**
  * Returns the view for a command as it was typed, null where there is none.
@@ -17,7 +17,6 @@ export function viewOf(text) {
         case "help":
             return rest ? null : { dialog: "palette" };
         case "timeline":
-            return rest ? null : { turn: 1 };
         case "revert":
             return rest ? null : { panel: "checkpoints" };
         case "context":

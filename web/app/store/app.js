@@ -147,13 +147,12 @@ export class App {
      */
     _opensView(thread) {
         const view = viewOf(unsent(this.prompts.draftOf(thread.id).value));
-        if (view?.turn) {
-            this.jumps.toTurn(view.turn);
-        } else if (view?.dialog) {
-            this.dialog.value = view.dialog; // what was typed stays until it is chosen
-        } else if (view?.panel) {
+        if (view?.panel) {
             this.wantedSearch.value = view.query ?? "";
             this.panel.value = view.panel;
+        }
+        this.dialog.value = view?.dialog ?? this.dialog.value;
+        if (view && view.dialog !== "clear") { // what was typed stays until it is chosen
             this.prompts.change(thread.id, (draft) => ({ ...draft, text: "" }));
         }
         return view !== null;
@@ -235,6 +234,9 @@ export class App {
      * @param {object} result
      */
     answer(thread, questionId, result) {
+        if (this.session.state.value !== "open") {
+            return this._complain(new Disconnected()); // the question stays, and comes anew with the connection
+        }
         thread.questions.value = thread.questions.value.filter((one) => one.id !== questionId);
         this.session.answer(questionId, result);
     }
@@ -242,18 +244,16 @@ export class App {
     /** @param {{cwd: string, model: string | null, sandbox: string | null, approvalPolicy: string | null}} settings */
     async startThread(settings) {
         const chosen = Object.fromEntries(Object.entries(settings).filter(([, value]) => value));
-        const answer = await this.attempt(() => this.session.request("thread/start", chosen));
-        if (answer) {
-            this.select(answer.thread.id);
-            this.open.value?.joined(answer);
-            this.refreshSoon();
-        }
-        return answer !== null;
+        return this._began(await this.attempt(() => this.session.request("thread/start", chosen)));
     }
 
     /** @param {Thread} thread */
     async fork(thread) {
-        const answer = await this.attempt(() => this.session.request("thread/fork", { threadId: thread.id }));
+        this._began(await this.attempt(() => this.session.request("thread/fork", { threadId: thread.id })));
+    }
+
+    /** @param {any} answer what a thread began with, null if it did not */
+    _began(answer) {
         if (answer) {
             this.select(answer.thread.id);
             this.open.value?.joined(answer);

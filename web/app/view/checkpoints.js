@@ -7,6 +7,7 @@
  */
 import { filesOf } from "../model/diff.js";
 import { counted } from "../model/format.js";
+import { visible } from "../model/hidden.js";
 import { isRefused } from "../store/prompts.js";
 import { html, useEffect, useRef, useState } from "../vendor.js";
 import { Diff } from "./diff.js";
@@ -70,7 +71,9 @@ function Checkpoint({ app, thread, one, hasFiles, revert }) {
         <li class=${`checkpoint ${one.trimmed ? "is-trimmed" : ""}`} ref=${item} value=${one.number}>
             <div class="checkpoint-head">
                 <span class="checkpoint-number">${one.number}</span>
-                <span class="checkpoint-prompt" dir="auto">${one.number === 0 ? "Before the first turn" : one.prompt || "…"}</span>
+                ${one.number === 0
+                    ? html`<span class="checkpoint-prompt">Before the first turn</span>`
+                    : html`<button class="checkpoint-prompt" dir="auto" title="Go to this turn" onClick=${() => app.jumps.toTurn(one.number)}>${visible(one.prompt) || "…"}</button>`}
                 ${one.trimmed && html`<span class="tag">not in context</span>`}
                 <button class="icon-button" aria-label="Revert to here" title="Revert to here" onClick=${revert} disabled=${thread.isBusy}>
                     <${Icon} name="undo" /></button>

@@ -27,7 +27,7 @@ import { Timeline } from "./timeline.js";
 const PANEL_KEYS = new Map([["Digit1", "search"], ["Digit2", "checkpoints"], ["Digit3", "context"]]);
 const ENDINGS = new Map([["completed", "The agent is done."], ["failed", "The turn failed."], ["interrupted", "The agent has stopped."]]);
 const FEW_LINES = 3;
-const TITLES = { context: "What the context holds", checkpoints: "Files after each turn", search: "Search" };
+const TITLES = { context: "What the context holds", checkpoints: "Turns and their files", search: "Search" };
 
 /** @param {{app: App}} props */
 export function Page({ app }) {

@@ -74,7 +74,7 @@ function offersFor(app, typed, commands) {
         offer("First turn", "Alt+Home", () => app.jumps.toTurn(1)),
         offer("Newest turn", "Alt+End", () => app.jumps.toEnd()),
         offer("Search", "Ctrl+F", () => { app.panel.value = "search"; }),
-        offer("Files after each turn", "Alt+2", () => { app.panel.value = "checkpoints"; }),
+        offer("Turns and their files", "Alt+2", () => { app.panel.value = "checkpoints"; }),
         offer("What the context holds", "Alt+3", () => { app.panel.value = "context"; }),
         offer("Rename this thread", "", () => { app.dialog.value = "rename"; }),
         offer("Fork this thread", "", () => { app.fork(thread); }),

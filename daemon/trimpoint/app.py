@@ -3,7 +3,7 @@
 import socket
 import time
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ import structlog
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
+from trimpoint import __version__
 from trimpoint.background import spawn
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.orphans import reap_orphans
@@ -37,6 +38,7 @@ from trimpoint.http.front import Front, FrontDeps
 from trimpoint.http.listening import HttpListeners
 from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.journal.storage.instrumented_files import InstrumentedFiles
+from trimpoint.journal.storage.written_by import note_version
 from trimpoint.operations.build import build_files
 from trimpoint.operations.notify import Notifications, ways_to_tell
 from trimpoint.operations.provider.settings import compact_limit
@@ -244,6 +246,7 @@ async def running_daemon(
     files = InstrumentedFiles()
     store = StateDirectory(state_dir, files=files)
     with store.lock():
+        await to_thread.run_sync(_note_version, state_dir)
         await reap_orphans(state_dir)
         await to_thread.run_sync(_expire, store, config)
         async with ThreadRegistry.running(
@@ -285,3 +288,10 @@ def _expire(store: StateDirectory, config: Config) -> None:
             )
     except OSError as error:
         log.warning("retention_failed", detail=str(error))
+
+
+def _note_version(state_dir: Path) -> None:
+    # A disk that is full refuses more than this, and says so.
+    with suppress(OSError):
+        if (newer := note_version(state_dir, __version__)) is not None:
+            log.warning("state_of_newer_version", newest=newer, hint=f"run trimpoint {newer}")

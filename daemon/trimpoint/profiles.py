@@ -22,6 +22,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.locations import HomeUnknown, home
 from trimpoint_protocol.methods import ProfileChosen, ProfileParams
 
+from trimpoint import __version__
 from trimpoint.background import spawn
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.launch_requests import (
@@ -162,7 +163,12 @@ class Profiles:
 
     def chosen(self, key: str) -> ProfileChosen:
         """Returns the answer for a client that has chosen the launch profile with this key."""
-        return ProfileChosen(profile=key, pid=os.getpid(), state_dir=self._parts.daemon.state_dir)
+        return ProfileChosen(
+            profile=key,
+            pid=os.getpid(),
+            state_dir=self._parts.daemon.state_dir,
+            version=__version__,
+        )
 
     @asynccontextmanager
     async def using(self, launch: bytes) -> AsyncGenerator[ProfileRoutes]:

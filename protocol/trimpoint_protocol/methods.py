@@ -55,6 +55,8 @@ from trimpoint_protocol.shapes.sidecar import (
     ProfileChosen,
     ProfileParams,
     ProfileStatus,
+    ShutdownParams,
+    ShutdownResult,
     SidecarStatus,
 )
 from trimpoint_protocol.shapes.slash_commands import (
@@ -127,6 +129,8 @@ __all__ = [
     "ProfileChosen",
     "ProfileParams",
     "ProfileStatus",
+    "ShutdownParams",
+    "ShutdownResult",
     "SidecarStatus",
     "SnapshotParams",
     "SnapshotResult",
@@ -336,7 +340,10 @@ METHODS: dict[str, Method] = {
             "sidecar/loginUrl", LoginUrlParams, LoginUrl, "An address that logs a browser in, once."
         ),
         Method(
-            "sidecar/shutdown", NoParams, Empty, "Stop the daemon; running turns are interrupted."
+            "sidecar/shutdown",
+            ShutdownParams,
+            ShutdownResult,
+            "Stop the daemon; running turns are interrupted.",
         ),
     )
 }

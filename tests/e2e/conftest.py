@@ -16,6 +16,8 @@ from trimpoint.app import running_daemon
 from trimpoint.cli.connection.client import Client, connect
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.config.sections import CodexSection, CompactionSection, Config, ThreadsSection
+from trimpoint.processes import RUNNING_CHILDREN
+from trimpoint.system import SYSTEM
 from trimpoint.testkit import (
     Script,
     ScriptedModel,
@@ -78,6 +80,9 @@ class Harness:
         """Returns the process id of the recorded Codex; with `profile`, of that launch profile's
         Codex.
         """
+        if SYSTEM.boot_id() == "":  # where nothing is recorded
+            [pid] = RUNNING_CHILDREN
+            return pid
         [record] = self.state_dir.glob(f"child-{profile}*")
         return int(msgspec.json.decode(record.read_bytes())["pid"])
 

@@ -39,6 +39,7 @@ EXECUTED = {
     "cli/arguments/test_imports.py": "what a command imports",
     "cli/daemon/test_plain_system.py": "the operating system is chosen at the import",
     "cli/daemon/test_signals.py": "signals at every instant of the start",
+    "cli/daemon/test_upgrade.py": "another version is imported",
 }
 LIMITS = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
 

@@ -120,3 +120,15 @@ async def test_a_damaged_thread_can_be_followed() -> None:
     assert "damaged" in result.thread.read_only
     assert set(client.followed) == {THREAD}
     assert [method for method, _ in notified] == ["orchestration/synchronized"]
+
+
+async def test_a_record_of_a_newer_version_is_refused_with_the_version_that_is_needed() -> None:
+    disk = Disk()
+    await written(disk)
+    disk.records[THREAD].append(UNKNOWN)
+    store = Store(disk)
+    store.newest_version = lambda: "7.1"  # type: ignore[method-assign]
+    async with ThreadRegistry.running(store, Policy()) as registry:
+        writer = await registry.thread(THREAD)
+        assert writer.read_only
+        assert "it needs trimpoint 7.1 or a later one" in writer.read_only

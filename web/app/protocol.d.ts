@@ -934,6 +934,7 @@ export type ProfileChosen = {
     profile: string;
     pid: number;
     stateDir: string;
+    version?: string | null;
 };
 
 /**
@@ -1217,6 +1218,20 @@ export type SetAuto = {
     threadId: string;
     createdAt?: string | null;
     mode?: "compact" | "mask" | "off" | "warn" | null;
+};
+
+/**
+ * `whenIdle`: only if no turn, operation or background terminal of any thread is under way, and all that was recorded is durable; else nothing is done.
+ */
+export type ShutdownParams = {
+    whenIdle?: boolean;
+};
+
+/**
+ * `stopping` is false where `whenIdle` was asked for and something is under way.
+ */
+export type ShutdownResult = {
+    stopping?: boolean;
 };
 
 /**

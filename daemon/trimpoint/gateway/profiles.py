@@ -57,6 +57,10 @@ class RunningProfile:
         """
         return await self._work.is_working()
 
+    def has_unfinished_thread(self) -> bool:
+        """Returns whether a turn or an operation is running, or anything is not durable."""
+        return self._work.has_unfinished_thread()
+
 
 class Totals(msgspec.Struct):
     """Counters over all launch profiles, those that have ended included."""

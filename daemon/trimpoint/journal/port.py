@@ -166,6 +166,12 @@ class StateStore(Protocol):
         """
         ...
 
+    def newest_version(self) -> str | None:
+        """Returns the newest version of trimpoint that has served the directory, or None if none is
+        noted.
+        """
+        ...
+
     async def scan(self) -> list[tuple[str, int]]:
         """Returns the thread id and the size in bytes of each journal, sorted by thread id. Opens
         no journal.

@@ -7,6 +7,7 @@ from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.model.decision import BusyReason, Rejected
 from trimpoint.journal.errors import JournalError, JournalForeign, JournalNewer
+from trimpoint.journal.storage.written_by import newest_version
 
 
 class ThreadError(Exception):
@@ -94,13 +95,20 @@ def journal_read_only(flaw: str) -> JournalRefuses:
     )
 
 
+def needed_version(newest: str | None) -> str:
+    """Returns in words which trimpoint reads all that the newest one has written."""
+    if newest is None:
+        return "the version of trimpoint that wrote it, or a later one"
+    return f"trimpoint {newest} or a later one, which wrote it"
+
+
 def journal_not_opened(error: JournalError | OSError) -> JournalRefuses:
     """Returns the refusal of a thread whose journal cannot be opened."""
     match error:
         case JournalForeign():
             hint = "trimpoint did not write this file: move it out of the state directory."
         case JournalNewer():
-            hint = "Run the version of trimpoint that wrote it, or a later one."
+            hint = f"Run {needed_version(newest_version(error.path.parent.parent))}."
         case _:
             return JournalRefuses(str(error))
     return JournalRefuses(str(error), hint)

@@ -253,9 +253,13 @@ class Client(Calls):
         """Returns an address that logs a browser in once."""
         return await self.request("sidecar/loginUrl", result=methods.LoginUrl)
 
-    async def shutdown(self) -> None:
-        """Stops the daemon; running turns are interrupted."""
-        await self.request("sidecar/shutdown", result=methods.Empty)
+    async def shutdown(self, *, when_idle: bool = False) -> bool:
+        """Stops the daemon; running turns are interrupted. With `when_idle`, nothing is done and
+        False is returned while anything is under way.
+        """
+        params = methods.ShutdownParams(when_idle=when_idle)
+        answer = await self.request("sidecar/shutdown", params, result=methods.ShutdownResult)
+        return answer.stopping
 
 
 class Turn:

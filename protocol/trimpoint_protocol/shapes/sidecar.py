@@ -20,6 +20,8 @@ __all__ = [
     "ProfileChosen",
     "ProfileParams",
     "ProfileStatus",
+    "ShutdownParams",
+    "ShutdownResult",
     "SidecarStatus",
 ]
 USE_PROFILE = "sidecar/useProfile"
@@ -65,6 +67,7 @@ class ProfileChosen(Result, frozen=True, kw_only=True):
     profile: str
     pid: int
     state_dir: str
+    version: str | None = None
 
 
 class ProfileStatus(Result, frozen=True, kw_only=True):
@@ -95,6 +98,20 @@ class SidecarStatus(Result, frozen=True, kw_only=True):
     codex: CodexStatus
     http: str | None = None
     profiles: list[ProfileStatus] = []
+
+
+class ShutdownParams(Params, frozen=True, kw_only=True):
+    """`whenIdle`: only if no turn, operation or background terminal of any thread is under way, and
+    all that was recorded is durable; else nothing is done.
+    """
+
+    when_idle: bool = False
+
+
+class ShutdownResult(Result, frozen=True, kw_only=True):
+    """`stopping` is false where `whenIdle` was asked for and something is under way."""
+
+    stopping: bool = True
 
 
 class LoginUrlParams(Params, frozen=True, kw_only=True):

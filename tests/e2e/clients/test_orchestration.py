@@ -296,4 +296,4 @@ async def test_the_daemon_says_how_it_is_and_stops_when_asked(harness: Harness) 
             1,
         )
         assert status["codex"]["problem"] is None
-        assert await wire.result("sidecar/shutdown") == {}
+        assert await wire.result("sidecar/shutdown") == {"stopping": True}

@@ -128,6 +128,7 @@ async def test_the_queue_continues_after_the_daemon_was_killed(harness: Harness)
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.01, 0.05])
+@pytest.mark.linux("a Codex that outlives its daemon is ended by its record")
 async def test_a_prompt_is_sent_once_if_the_daemon_is_killed_while_it_is_sent(
     harness: Harness, delay_s: float
 ) -> None:

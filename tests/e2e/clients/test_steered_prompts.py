@@ -151,6 +151,7 @@ async def test_what_an_interrupted_turn_has_not_read_is_taken_from_the_queue(
 
 
 @pytest.mark.parametrize("is_sent_again_before", [True, False])
+@pytest.mark.linux("finds Codex by its record")
 async def test_a_prompt_that_was_read_before_codex_was_killed_is_not_taken_again(
     harness: Harness, is_sent_again_before: bool
 ) -> None:

@@ -186,6 +186,7 @@ async def test_a_thread_keeps_its_configuration_whoever_speaks_to_it_and_after_r
     assert seen_turns(after_restart, 3) == [1, 2, 3]
 
 
+@pytest.mark.linux("several recorded processes")
 async def test_a_codex_that_is_killed_takes_no_other_with_it(harness: Harness) -> None:
     async with (
         harness.daemon(),

@@ -95,6 +95,7 @@ def assert_refused(answers: dict[str, str], why: str) -> None:
     assert not any("HTTP/1.1" in answer and " 403 " not in answer for answer in answers.values())
 
 
+@pytest.mark.linux("tells agents from other programs")
 async def test_an_agent_in_the_sandbox_with_the_network_is_refused_at_every_door(
     harness: Harness,
 ) -> None:
@@ -115,12 +116,14 @@ async def test_an_agent_in_the_sandbox_without_the_network_reaches_no_door(
     assert set(answers.values()) <= {"PermissionError", "ConnectionRefusedError"}, answers
 
 
+@pytest.mark.linux("tells agents from other programs")
 async def test_an_agent_without_a_sandbox_is_refused_too(harness: Harness) -> None:
     async with opened(harness) as (client, way):
         answers = await tried_by_agent(client, harness, way, sandbox="danger-full-access")
     assert_refused(answers, "A Codex of this daemon started it")
 
 
+@pytest.mark.linux("tells agents from other programs")
 async def test_a_command_that_an_agent_runs_says_why_it_is_refused(harness: Harness) -> None:
     async with opened(harness) as (client, _):
         answer = await client.request(
@@ -139,6 +142,7 @@ async def test_a_command_that_an_agent_runs_says_why_it_is_refused(harness: Harn
     assert said.read_text().splitlines()[-1] == "1"
 
 
+@pytest.mark.linux("tells agents from other programs")
 async def test_a_program_in_a_container_is_refused_but_for_a_browser_that_is_logged_in(
     harness: Harness,
 ) -> None:

@@ -24,6 +24,7 @@ async def counted(client: Client) -> dict[tuple[str, ...], float]:
     return {(sample["name"], *sample["labels"].values()): sample["value"] for sample in samples}
 
 
+@pytest.mark.linux("shows the memory of a process")
 async def test_a_conversation_and_its_trim_are_counted(harness: Harness) -> None:
     async with harness.conversation() as talk:
         before = await counted(talk.client)

@@ -42,6 +42,7 @@ needs_root = pytest.mark.skipif(
 
 
 @needs_root
+@pytest.mark.linux("the system tells who connected")
 async def test_another_user_is_turned_away_even_from_a_socket_that_lets_him_connect(
     harness: Harness,
 ) -> None:
@@ -108,6 +109,7 @@ def _asked(port: int, request: str, *headers: str, body: str = "") -> str:
 
 
 @needs_root
+@pytest.mark.linux("the system tells who connected")
 async def test_another_user_can_use_no_code_no_login_and_no_token(tmp_path: Path) -> None:
     async with staged(tmp_path) as stage:
         code = stage.daemon.http.addresses.login_url().url.partition("#code=")[2]

@@ -245,6 +245,7 @@ async def test_a_revert_is_refused_while_another_thread_works_in_the_worktree(
     assert worktree_files(harness.worktree)["a.txt"] == ("file", b"two\n")
 
 
+@pytest.mark.linux("looks at other processes")
 async def test_a_file_that_is_open_for_writing_is_named_and_left_alone(harness: Harness) -> None:
     with_repository(harness.worktree)
     async with harness.conversation() as talk:

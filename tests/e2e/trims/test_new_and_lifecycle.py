@@ -113,6 +113,7 @@ async def test_a_restarted_daemon_continues_and_clears_exactly(harness: Harness)
     assert after.input[start : start + len(before) - first] == before[first:]
 
 
+@pytest.mark.linux("finds Codex by its record")
 async def test_a_killed_child_ends_the_turn_once_and_the_next_turn_works(harness: Harness) -> None:
     async with harness.conversation() as talk:
         await talk.turn()

@@ -10,7 +10,7 @@ import anyio
 import msgspec
 from trimpoint_protocol.methods import USE_PROFILE, ProfileParams
 
-from trimpoint import event_loop, first_frame
+from trimpoint import __version__, event_loop, first_frame
 from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError, connect
 from trimpoint.cli.connection.refusals import held_elsewhere, refused
 from trimpoint.cli.connection.settings import (
@@ -64,13 +64,23 @@ async def _greet(
 ) -> None:
     with anyio.move_on_after(_GREETING_DEADLINE_S) as waiting:
         if profile is not None:
-            await client.request(USE_PROFILE, **msgspec.to_builtins(profile))
+            chosen = await client.request(USE_PROFILE, **msgspec.to_builtins(profile))
+            _say_version(chosen.get("version"))
         await client.initialize("trimpoint-cli", **capabilities)
     if waiting.cancelled_caught:
         raise NoDaemon(
             "Something accepts connections at the daemon's socket and has not answered for "
             f"{_GREETING_DEADLINE_S:.0f} s.",
             "If it is the daemon, it hangs: see `trimpoint daemon logs` and `trimpoint doctor`.",
+        )
+
+
+def _say_version(running: str | None) -> None:
+    """Says that another version of the daemon runs, and how it is replaced."""
+    if running is not None and running != __version__:
+        print_plain_line(
+            f"The daemon that runs is trimpoint {running}, this command is {__version__}. To "
+            "replace it as soon as no agent works: trimpoint daemon shutdown --when-idle"
         )
 
 

@@ -6,8 +6,9 @@ from functools import partial
 
 import anyio
 from rich.text import Text
+from trimpoint_protocol.methods import ShutdownResult
 
-from trimpoint.cli.connection.client import Client, ConnectionLost
+from trimpoint.cli.connection.client import Client, ConnectionLost, ask
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import KnownThread, own_threads
 from trimpoint.cli.exits import CliError, Exit, NoDaemonRuns
@@ -16,6 +17,7 @@ from trimpoint.processes import pidfd_of
 
 # The child gets up to 9 s to end; see `trimpoint.codex.appserver.process.StopGrace`.
 _DEADLINE_S = 20.0
+_LOOK_AGAIN_S = 1.0
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -36,9 +38,12 @@ def _not_running(arguments: argparse.Namespace) -> int:
 
 async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:
     pid = int((await client.request("sidecar/status"))["pid"])
-    cut_off = await _running_turns(client)
+    when_idle = bool(arguments.when_idle)
+    cut_off = [] if when_idle else await _running_turns(client)
     with pidfd_of(pid) as process:
-        await client.request("sidecar/shutdown")
+        # The daemon tells nobody when it begins to rest.
+        while not await _begins(client, when_idle):  # noqa: ASYNC110
+            await anyio.sleep(_LOOK_AGAIN_S)
         with anyio.move_on_after(_DEADLINE_S) as waiting:
             await _ended(client, process)
     if waiting.cancelled_caught:
@@ -53,6 +58,13 @@ async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:
             said = f"  The turn that ran in {title} was interrupted."
             stdout_console().print(Text(said, "yellow"))
     return Exit.DONE
+
+
+async def _begins(client: Client, when_idle: bool) -> bool:
+    """Returns whether the daemon has begun to stop."""
+    wanted = {"whenIdle": True} if when_idle else {}
+    answer = await ask(client, ShutdownResult, "sidecar/shutdown", **wanted)
+    return answer.stopping
 
 
 async def _running_turns(client: Client) -> list[KnownThread]:

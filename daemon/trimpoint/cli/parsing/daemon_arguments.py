@@ -153,6 +153,11 @@ def add_shutdown(commands: Commands) -> None:
     parser = command(
         commands, "shutdown", "daemon_commands.shutdown:run", "stop the daemon and its Codex"
     )
+    parser.add_argument(
+        "--when-idle",
+        action="store_true",
+        help="wait until no agent works and everything is on disk, such as before an upgrade",
+    )
     for_clients(parser)
 
 

@@ -64,12 +64,13 @@ class Work:
         threads, or anything of them is not durable.
         """
         return (
-            self._has_unfinished_thread()
+            self.has_unfinished_thread()
             or await self._has_terminals()
-            or self._has_unfinished_thread()
+            or self.has_unfinished_thread()
         )
 
-    def _has_unfinished_thread(self) -> bool:
+    def has_unfinished_thread(self) -> bool:
+        """Returns whether a turn or an operation is running, or anything is not durable."""
         # Open work of a read-only thread never ends, so it does not count.
         writers = self._registry.loaded_writers()
         return any(

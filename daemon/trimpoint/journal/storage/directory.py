@@ -36,6 +36,7 @@ from trimpoint.journal.storage.file_ops import (
 )
 from trimpoint.journal.storage.file_storage import refusals
 from trimpoint.journal.storage.inspection import inspect
+from trimpoint.journal.storage.written_by import newest_version
 
 _SUFFIX = ".journal"
 _MAX_STEM_BYTES = 200
@@ -107,6 +108,10 @@ class StateDirectory:
         """
         _make_directories(self._files, self.root)
         _refuse_if_unsafe(self.root)
+
+    def newest_version(self) -> str | None:
+        """Returns what `written_by` has noted."""
+        return newest_version(self.root)
 
     def lock(self) -> AbstractContextManager[None]:
         """Locks the directory for this process until the returned context ends.

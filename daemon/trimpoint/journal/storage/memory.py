@@ -134,6 +134,9 @@ class MemoryStateDirectory:
         self.root = Path("memory")
         self.disk = disk or MemoryDisk()
 
+    def newest_version(self) -> str | None:
+        return None
+
     def lock(self) -> AbstractContextManager[None]:
         if self.disk.locked:
             raise StateDirectoryBusy(self.root, os.getpid())

@@ -26,6 +26,7 @@ from trimpoint.journal.codec.snapshots import Snapshot, SnapshotWriter, decode_s
 from trimpoint.journal.errors import JournalError
 from trimpoint.journal.port import Damage, Journal, StateStore
 from trimpoint.journal.storage.directory import snapshot_name
+from trimpoint.threads.errors import needed_version
 
 log = structlog.get_logger()
 # Each takes a few milliseconds.
@@ -59,7 +60,7 @@ async def load(store: StateStore, thread_id: str) -> Loaded:
     ):
         return loaded
     journal = await store.open_journal(thread_id)
-    return await _fold(journal, ThreadState(), thread_id, 0)
+    return await _fold(store, journal, ThreadState(), thread_id, 0)
 
 
 def _decoded(payload: memoryview | None, thread_id: str) -> Snapshot | None:
@@ -75,7 +76,7 @@ async def _load_after(store: StateStore, thread_id: str, snapshot: Snapshot) -> 
     journal = await store.open_journal(thread_id, snapshot.bookmark)
     before = snapshot.bookmark.position.records
     if journal.report.start == snapshot.bookmark.position:
-        loaded = await _fold(journal, snapshot.state, thread_id, before)
+        loaded = await _fold(store, journal, snapshot.state, thread_id, before)
         if loaded.flaw is None or journal.report.damage is not Damage.NONE:
             return loaded
     log.warning("snapshot_ignored", thread_id=thread_id, records=before)
@@ -83,16 +84,20 @@ async def _load_after(store: StateStore, thread_id: str, snapshot: Snapshot) -> 
     return None
 
 
-async def _fold(journal: Journal, state: ThreadState, thread_id: str, before: int) -> Loaded:
+async def _fold(
+    store: StateStore, journal: Journal, state: ThreadState, thread_id: str, before: int
+) -> Loaded:
     try:
-        return Loaded(journal, state, await _flaw_in(journal, state, thread_id), before)
+        return Loaded(journal, state, await _flaw_in(store, journal, state, thread_id), before)
     except BaseException:
         with anyio.CancelScope(shield=True):
             await journal.close()
         raise
 
 
-async def _flaw_in(journal: Journal, state: ThreadState, thread_id: str) -> str | None:
+async def _flaw_in(
+    store: StateStore, journal: Journal, state: ThreadState, thread_id: str
+) -> str | None:
     """Applies as many records of the journal as possible. Returns the reason why the thread is
     read-only, or None.
     """
@@ -107,7 +112,7 @@ async def _flaw_in(journal: Journal, state: ThreadState, thread_id: str) -> str 
                 events = 0
                 await checkpoint()
     except UnreadableRecord as error:
-        return str(error)
+        return f"{error}; it needs {needed_version(store.newest_version())}"
     except Exception:
         # A record that cannot be folded makes its thread read-only; the daemon must start.
         log.exception("journal_not_replayed", thread_id=thread_id, folded_records=folded)

@@ -285,9 +285,19 @@ class ExtensionHandlers:
         of_daemon = codex_home(self._deps.profiles.default.link.profile, os.environ)
         return msgspec.structs.replace(addresses.login_url(home), codex_home=home or str(of_daemon))
 
-    async def _shutdown(self, call: Call, params: m.NoParams) -> m.Empty:
+    async def _shutdown(self, call: Call, params: m.ShutdownParams) -> m.ShutdownResult:
+        if params.when_idle and await self._is_working():
+            return m.ShutdownResult(stopping=False)
         call.after.append(self._deps.shut_down)
-        return m.Empty()
+        return m.ShutdownResult()
+
+    async def _is_working(self) -> bool:
+        profiles = list(self._deps.profiles)
+        for profile in profiles:
+            if await profile.is_working():
+                return True
+        # What began while another Codex was asked.
+        return any(profile.has_unfinished_thread() for profile in profiles)
 
 
 def _codex_status(link: CodexLink) -> m.CodexStatus:

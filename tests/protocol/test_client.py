@@ -264,3 +264,11 @@ async def test_without_a_named_socket_a_client_looks_where_the_environment_says(
                 pass
         tasks.cancel_scope.cancel()
     assert sockets == [tmp_path]
+
+
+async def test_a_shutdown_that_waits_tells_whether_the_daemon_stops() -> None:
+    async with initialized() as (client, server):
+        for number, stopping in ((2, False), (3, True)):
+            await server.send({"id": number, "result": {"stopping": stopping}})
+            assert await client.shutdown(when_idle=True) is stopping
+            assert (await server.read())["params"] == {"whenIdle": True}

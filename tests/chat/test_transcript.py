@@ -50,6 +50,19 @@ def test_the_newest_entries_are_given_up_where_too_many_are_loaded() -> None:
     assert transcript.is_at_end
 
 
+def test_a_page_from_far_before_takes_the_place_of_all_and_one_that_is_there_of_nothing() -> None:
+    transcript = Transcript()
+    transcript.replace(page(said("8", "h"), said("9", "i"), cursor="8"))
+    transcript.jump(page(said("8", "h"), said("9", "i"), cursor="8"))
+    assert (len(transcript.entries), transcript.is_at_end) == (2, True)
+    transcript.jump(page(said("1", "a"), said("2", "b"), cursor=None))
+    assert [key_of(one) for one in transcript.entries] == [
+        key_of(said("1", "a")),
+        key_of(said("2", "b")),
+    ]
+    assert (transcript.cursor, transcript.is_at_end) == (None, False)
+
+
 def test_a_compaction_is_shown_only_while_it_lasts() -> None:
     live, item = Live(), {"id": "c", "type": "contextCompaction"}
     live.note("item/started", {"turnId": "t1", "item": item})

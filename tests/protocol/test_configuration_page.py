@@ -33,7 +33,9 @@ def keys(shape: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         if isinstance(inner, type) and issubclass(inner, msgspec.Struct):
             yield from keys(inner, f"{field.name}.")
         else:
-            yield path + field.name, field.default
+            made = field.default_factory
+            default = field.default if made is msgspec.NODEFAULT else made()
+            yield path + field.name, default
 
 
 @pytest.mark.parametrize(

@@ -1489,12 +1489,13 @@ export type TimelinePage = {
 };
 
 /**
- * Pages go back from the newest entry. `expand` lists trim points whose pruned section is wanted, or is "all".
+ * Pages go back from the newest entry. `expand` lists trim points whose pruned section is wanted, or is "all". With `beforeEntry` instead of a cursor they go back from that entry, counted from 0.
  */
 export type TimelineParams = {
     threadId: string;
     expand?: "all" | string[] | null;
     cursor?: string | null;
+    beforeEntry?: number | null;
     limit?: number | null;
 };
 

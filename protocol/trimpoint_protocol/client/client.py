@@ -169,11 +169,18 @@ class Client(Calls):
         *,
         expand: list[str] | Literal["all"] | None = None,
         cursor: str | None = None,
+        before_entry: int | None = None,
         limit: int | None = None,
     ) -> methods.TimelinePage:
-        """Returns a page of a thread's history, the newest one without a `cursor`."""
+        """Returns a page of a thread's history, the newest one without a `cursor` and
+        `before_entry`.
+        """
         params = methods.TimelineParams(
-            thread_id=thread_id, expand=expand, cursor=cursor, limit=limit
+            thread_id=thread_id,
+            expand=expand,
+            cursor=cursor,
+            before_entry=before_entry,
+            limit=limit,
         )
         return await self.request("timeline/read", params, result=methods.TimelinePage)
 

@@ -57,12 +57,14 @@ class DispatchResult(Result, frozen=True, kw_only=True):
 
 class TimelineParams(Params, frozen=True, kw_only=True):
     """Pages go back from the newest entry. `expand` lists trim points whose pruned section is
-    wanted, or is "all".
+    wanted, or is "all". With `beforeEntry` instead of a cursor they go back from that entry,
+    counted from 0.
     """
 
     thread_id: str
     expand: list[str] | Literal["all"] | None = None
     cursor: str | None = None
+    before_entry: Annotated[int, msgspec.Meta(ge=0)] | None = None
     limit: PageSize | None = None
 
 

@@ -132,3 +132,13 @@ def test_a_trim_point_that_is_none_is_named() -> None:
     conversation.clear(1)
     assert "nonsense" in refusal_of(conversation, expand=["nonsense"]).message
     assert read(conversation, expand=[])[0] == read(conversation)[0]
+
+
+def test_pages_can_begin_before_an_entry() -> None:
+    conversation = started(turns=4)
+    entries = whole(conversation)
+    first, cursor = read(conversation, before_entry=3, limit=2)
+    assert first == entries[1:3]
+    assert read(conversation, cursor=cursor, limit=2) == (entries[:1], None)
+    assert read(conversation, before_entry=10_000, limit=2)[0] == entries[-2:]
+    assert read(conversation, before_entry=0) == ([], None)

@@ -3,7 +3,8 @@
 import re
 
 _KEY = re.compile(
-    r"(?<![^\s·(])((?:(?:Ctrl|Alt|Shift)\+|\^)*(?:Enter|Esc|Tab|Del|Space|F1|[A-Z?↑↓]))(?=[ ;]|$)"
+    r"(?<![^\s·(])((?:(?:Ctrl|Alt|Shift)\+|\^)*"
+    r"(?:Enter|Esc|Tab|Del|Space|F1|Home|End|[A-Z?↑↓]))(?=[ ;]|$)"
 )
 _NAMES = {"esc": "escape", "del": "delete", "?": "question_mark", "↑": "up", "↓": "down"}
 

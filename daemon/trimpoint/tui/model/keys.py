@@ -23,7 +23,7 @@ KEYS = (
     (
         "Reading",
         (
-            ("PgUp PgDn, Ctrl+↑↓", "scrolls, as the wheel does; Ctrl+End goes to the end"),
+            ("PgUp PgDn, Ctrl+↑↓", "scrolls, as the wheel does; Ctrl+Home, Ctrl+End"),
             ("Ctrl+O", "opens the last output, summary or pruned section in sight"),
             (
                 "Tab",

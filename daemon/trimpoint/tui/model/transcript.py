@@ -60,6 +60,12 @@ class Transcript:
             self.is_at_end = False
         return len(page.entries)
 
+    def jump(self, page: TimelinePage) -> None:
+        """Replaces all entries by a page far before them; one that is not before them is left."""
+        if page.entries and self.find(key_of(page.entries[-1])) is None:
+            self.entries, self.cursor = list(page.entries), page.next_cursor
+            self.is_at_end = False
+
     def merge(self, page: TimelinePage) -> None:
         """Replaces the end of the entries by the newest page; earlier entries stay.
 

@@ -246,12 +246,12 @@ class Chat:
 
     # --- history --------------------------------------------------------------------------------
 
-    async def read_older(self) -> bool:
-        """Loads the page before the loaded entries; returns whether there was one."""
+    async def read_older(self, *, far: bool = False) -> bool:
+        """Loads a page of before the loaded entries, or of far before; returns whether it could."""
         following = self._following
         if following is None:
             return False
-        found = await self.attempt(lambda _: following.read_older())
+        found = await self.attempt(lambda _: following.read_older(far=far))
         self.changes.note()
         return bool(found)
 

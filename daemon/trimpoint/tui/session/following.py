@@ -35,6 +35,7 @@ from trimpoint.tui.model.attention import is_behind
 from trimpoint.tui.model.questions import ANSWERED_HERE, card_of
 from trimpoint.tui.model.settings import settings_of
 from trimpoint.tui.model.state import ChatState, Question, Tone
+from trimpoint.tui.model.transcript import MAX_ENTRIES
 from trimpoint.tui.session.changes import Changes
 from trimpoint.tui.session.readings import LIST_CHANGED, READ_AFTER, Reading
 
@@ -299,18 +300,24 @@ class Following:
             await self._read_thread(thread_id, 1)
         self._changes.note()
 
-    async def read_older(self) -> bool:
-        """Reads the page before the loaded entries; returns whether there was one."""
+    async def read_older(self, *, far: bool = False) -> bool:
+        """Reads the page before the loaded entries, or with `far` one so near to the beginning that
+        all up to it can be loaded; returns whether there was one.
+        """
         state = self._state
         transcript, thread_id = state.transcript, state.thread_id
         if thread_id is None or transcript.cursor is None:
             return False
         try:
-            page = await self._page(thread_id, PAGE, transcript.cursor)
+            page = await self._page(
+                thread_id, PAGE, None if far else transcript.cursor, MAX_ENTRIES if far else None
+            )
         except RemoteError:  # it was of another view of the thread
             await self._read_timeline(thread_id)
             return False
-        if transcript is state.transcript:
+        if transcript is state.transcript and far:
+            transcript.jump(page)
+        elif transcript is state.transcript:
             transcript.prepend(page)
         return True
 
@@ -331,9 +338,13 @@ class Following:
         self._changes.note()
         return key
 
-    async def _page(self, thread_id: str, limit: int, cursor: str | None = None) -> TimelinePage:
-        expand = sorted(self._state.expanded)
-        return await self._client.timeline(thread_id, expand=expand, cursor=cursor, limit=limit)
+    async def _page(
+        self, thread_id: str, limit: int, cursor: str | None = None, before: int | None = None
+    ) -> TimelinePage:
+        return await self._client.timeline(
+            thread_id, expand=sorted(self._state.expanded), cursor=cursor, before_entry=before,
+            limit=limit,
+        )  # fmt: skip
 
     async def _read_timeline(self, thread_id: str) -> None:
         """Reads as many entries as were loaded before, the newest ones."""

@@ -179,7 +179,7 @@ class ChatApp(OtherScreens):
     def _show_bars(self) -> None:
         is_running = self._state.turn_id is not None
         self._composer.show_turn(is_running=is_running, settings=self._state.settings)
-        self._activity.show(self._state, self.size)
+        self._activity.show(self._state, self.size, is_behind=self._transcript.is_behind)
         self._status.show(self._state, self.size.width)
 
     def _spin(self) -> None:
@@ -396,4 +396,5 @@ class ChatApp(OtherScreens):
 
     def action_end(self) -> None:
         """Scrolls to the end of the history."""
+        self.workers.cancel_group(self, "older")
         self._transcript.to_end()

@@ -24,6 +24,7 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TONES = {Tone.DONE: ("✓", "green"), Tone.NEUTRAL: ("–", "yellow"), Tone.PROBLEM: ("✗", "red")}
 _MAX_QUEUED = 3
 _BRIEF_S = 5.0
+_NEW_BELOW = Text.assemble(("↓ new below", "cyan"), (" · Ctrl+End goes there", "dim"))
 _CONTEXT = "[Context:"
 _HOLDS = {
     "interrupted": "The queue waits because the turn was interrupted",
@@ -76,8 +77,10 @@ class ActivityBar(Quiet):
     is_cut = False
     """Whether not all of the last notice fits."""
 
-    def show(self, state: ChatState, screen: Size) -> None:
-        """Draws the lines, or hides the widget if there are none."""
+    def show(self, state: ChatState, screen: Size, *, is_behind: bool = False) -> None:
+        """Draws the lines, or hides the widget if there are none. `is_behind`: there is something
+        new below what is in sight.
+        """
         now = time.monotonic()
         self._end_brief_notice(state, now)
         is_working = state.busy is not None or bool(state.command)
@@ -89,6 +92,7 @@ class ActivityBar(Quiet):
             *_failed(state),
             *_queued(state),
             *_doing(state, int(now / SPIN_S), seconds),
+            *([_NEW_BELOW] if is_behind else []),
         ]
         room = screen.height // 2 - len(others) - _MARGIN_ROWS
         said = _notice(state)

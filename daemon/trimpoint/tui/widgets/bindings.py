@@ -29,6 +29,7 @@ _KEYS = (
     ("pagedown", "page(1)", "page-down"),
     ("ctrl+up", "lines(-1)", "line-up"),
     ("ctrl+down", "lines(1)", "line-down"),
+    ("ctrl+home", "beginning", "beginning"),
     ("ctrl+end", "end", "end"),
 )
 BINDINGS = tuple(

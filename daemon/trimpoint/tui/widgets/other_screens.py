@@ -184,6 +184,19 @@ class OtherScreens(App[None]):
         else:
             self.action_permissions()
 
+    @work(exclusive=True, group="older")
+    async def action_beginning(self) -> None:
+        """Reads back to the beginning of the thread; Ctrl+End stops it."""
+        state, transcript = self._state, self._state.transcript
+        try:
+            await self._chat.read_older(far=True)
+            while state.transcript is transcript and await self._chat.read_older():
+                state.progress = "Reading back to the beginning; Ctrl+End stops"
+        finally:
+            state.progress = ""
+        self.show_state()
+        self._transcript.action_start()
+
     def action_permissions(self) -> None:
         """Shows what the agent may do unasked."""
         self.push_screen(PermissionsPicker(self._chat), self._change_settings)

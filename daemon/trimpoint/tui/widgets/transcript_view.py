@@ -101,6 +101,7 @@ class TranscriptView(Widget, can_focus=True):
         self._opened: set[str] = set()
         self._chosen: str | None = None
         self._shown_thread: str | None = None
+        self._seen: str | None = None
 
     # --- rows -----------------------------------------------------------------------------------
 
@@ -142,7 +143,18 @@ class TranscriptView(Widget, can_focus=True):
             self._viewport.to_end()
         elif anchor is not None and not self._viewport.follows:
             self._keep(anchor)
+        if self._viewport.follows:
+            self._seen = self._newest
         self.refresh()
+
+    @property
+    def _newest(self) -> str | None:
+        return key_of(self._rows[-1]) if self._rows else None
+
+    @property
+    def is_behind(self) -> bool:
+        """Returns whether something new is below what is in sight."""
+        return not self._viewport.follows and self._newest != self._seen
 
     def _anchor(self) -> tuple[str, int] | None:
         top = self._viewport.top

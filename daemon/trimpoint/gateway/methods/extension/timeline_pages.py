@@ -32,7 +32,11 @@ def timeline_page(state: ThreadState, params: TimelineParams) -> TimelinePage:
             Reason.INVALID_PARAMS, f"The thread has no trim point {sorted(unknown)[0]!r}."
         )
     timeline, view = Timeline(state, expanded), _view(state, expanded)
-    end = len(timeline) if params.cursor is None else _position(params.cursor, view, len(timeline))
+    end = len(timeline)
+    if params.cursor is not None:
+        end = _position(params.cursor, view, end)
+    elif params.before_entry is not None:
+        end = min(params.before_entry, end)
     entries = _back_from(timeline, end, params.limit or DEFAULT_ENTRIES)
     start = end - len(entries)
     return TimelinePage(entries=entries, next_cursor=_cursor(start, view) if start > 0 else None)

@@ -18,6 +18,7 @@ __all__ = [
     "ClientCommand",
     "CompactContext",
     "DiscardContext",
+    "DraftHandoff",
     "EditQueuedPrompt",
     "EditSummary",
     "EntryName",
@@ -123,6 +124,15 @@ class AcceptDraft(ClientCommand, frozen=True, kw_only=True, tag="thread.draft.ac
 
     draft_id: Identifier | None = None
     text: Annotated[str, msgspec.Meta(max_length=1_000_000)] | None = None
+
+
+class DraftHandoff(ClientCommand, frozen=True, kw_only=True, tag="thread.handoff.draft"):
+    """`/handoff`: have the model write a brief of this conversation for the `goal`. Once
+    `thread.draft.accept` takes it, it is the first prompt of a new thread in the same folder, with
+    the same settings; this thread stays as it is.
+    """
+
+    goal: str | None = None
 
 
 class EditSummary(ClientCommand, frozen=True, kw_only=True, tag="thread.summary.edit"):
@@ -303,6 +313,7 @@ AnyClientCommand = (
     | CompactContext
     | AcceptDraft
     | EditSummary
+    | DraftHandoff
     | DiscardContext
     | MaskContext
     | UndoTrim
@@ -337,7 +348,7 @@ CHANGE_CONTEXT = (
 )
 
 # Commands whose outcome depends on the turns that the thread has.
-LOOK_AT_TURNS = (*CHANGE_CONTEXT, RevertToCheckpoint)
+LOOK_AT_TURNS = (*CHANGE_CONTEXT, DraftHandoff, RevertToCheckpoint)
 
 # Commands that need nothing of Codex, so that they hold also while it cannot be reached.
 WITHOUT_CODEX = (

@@ -26,6 +26,7 @@ __all__ = [
     "QueuedPrompt",
     "SessionStatus",
     "ThreadCheckpoint",
+    "ThreadHandoff",
     "ThreadOperation",
     "ThreadSession",
     "ThreadTurn",
@@ -253,10 +254,19 @@ class QueueHold(WireStruct, frozen=True, kw_only=True):
     message: str
 
 
+class ThreadHandoff(WireStruct, frozen=True, kw_only=True):
+    """A thread that `/handoff` began with a brief of this one."""
+
+    thread_id: str
+    goal: str | None
+    created_at: Timestamp
+
+
 class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
     """The snapshot of one thread. `sequence` is the last event that it includes. `newThreadId` is
-    the thread that continues it after `/new`. `firstTurn` is the number of turns before the first
-    one in `turns`: more than 0 where only some were requested.
+    the thread that continues it after `/new`, `handoffs` are those that `/handoff` began, and
+    `parentThreadId` is the thread that it was itself begun from. `firstTurn` is the number of turns
+    before the first one in `turns`: more than 0 where only some were requested.
     """
 
     id: str
@@ -287,6 +297,8 @@ class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
     first_turn: int = 0
     queue: list[QueuedPrompt] = []
     queue_hold: QueueHold | None = None
+    handoffs: list[ThreadHandoff] = []
+    parent_thread_id: str | None = None
 
 
 class TimelineMessage(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="message"):

@@ -1,6 +1,7 @@
 """A draft in the chat: it stands where prompts are typed, to be changed and sent, or deleted."""
 
 import pytest
+from trimpoint.testkit import say
 
 from tests.chat.piloted import piloted
 from tests.cli.stage import CliHarness
@@ -24,3 +25,19 @@ async def test_a_drafted_summary_is_changed_in_the_line_and_accepted(stage: CliH
     seen = stage.model.turn_requests()[-1]
     assert seen.mentions("The gist of it all. In my words.")
     assert (seen.mentions("prompt-3."), seen.mentions("prompt-2.")) == (True, False)
+
+
+async def test_a_drafted_brief_begins_a_new_thread_that_the_chat_goes_on_with(
+    stage: CliHarness,
+) -> None:
+    async with stage.daemon() as client:
+        thread = await stage.thread(client)
+        await stage.turn(client, thread, "prompt-1.")
+        stage.script.then(say("The tests are open."), say("I begin with them."))
+        async with piloted(stage.socket, stage.worktree, thread) as chat:
+            await chat.types("/handoff write the tests")
+            await chat.shows("The tests are open.")
+            await chat.types(" Read a.py.")
+            await chat.shows("I begin with them.")
+            assert chat.state.thread_id != thread
+    assert not stage.model.turn_requests()[-1].mentions("prompt-1.")

@@ -90,6 +90,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.ArchivedAndNewCreated(
         "thread", "thread-2", "worktree", "main", "project", "/work", _SETTINGS, True
     ),
+    ev.HandedOff("thread", "thread-2", "go on with it", "the goal"),
     ev.ThreadArchived(),
     ev.ThreadUnarchived(),
     ev.ThreadRenamed("better name", True),

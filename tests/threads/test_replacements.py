@@ -5,12 +5,14 @@ refuses it.
 import anyio
 import pytest
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.commands import AdvanceOperation
 from trimpoint.core.model.decision import Policy
+from trimpoint.core.model.operations import Phase
 from trimpoint.threads import replacements
 from trimpoint.threads.errors import CommandRefused, JournalRefuses, ReplacementDelayed
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
-from trimpoint_protocol.commands import ArchiveAndNew
+from trimpoint_protocol.commands import AcceptDraft, ArchiveAndNew, DraftHandoff
 
 from tests.deadlines import STEP_S
 from tests.threads.stage import OTHER, THREAD, Disk, Store, begin, published, turn
@@ -151,3 +153,22 @@ async def test_a_refused_beginning_leaves_nothing_that_could_cut_the_next_one(di
         disk.free()
         await begin_used(registry)
     assert disk.written().id == THREAD
+
+
+async def test_a_handoff_that_was_recorded_is_begun_by_the_next_daemon(disk: Disk) -> None:
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+        writer = await begin_used(registry)
+        asked = await registry.dispatch(DraftHandoff(command_id="draft", thread_id=THREAD))
+        operation_id = str(asked.operation_id)
+        await writer.execute(AdvanceOperation(operation_id, Phase.COMPACTING))
+        written = ev.DraftWritten(THREAD, operation_id, "Go on.", 1)
+        await writer.execute(AdvanceOperation(operation_id, Phase.READY, facts=(written,)))
+        taken = await writer.execute(AcceptDraft(command_id="accept", thread_id=THREAD))
+        [handed] = taken.record.events
+        assert isinstance(handed, ev.HandedOff)
+        new_id = handed.new_thread_id
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+        new = (await registry.thread(new_id)).state
+        assert [one.parts[0]["text"] for one in new.queue] == ["Go on."]
+        assert new.parent_thread_id == THREAD
+        assert not (await registry.thread(THREAD)).state.archived

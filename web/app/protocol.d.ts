@@ -213,7 +213,7 @@ export type CommandList = {
  *
  * What a person reads has parts, so that each client can word them: `said` is what happened, `hints` are commands that help on, `undo` is the command that takes this one back. Commands are written as they are typed in a chat, such as `/undo`. `message` is all of it in one text.
  *
- * `newThreadId` is the thread that `/new` made or, where the thread is archived, the one that continues it. With `dryRun` nothing was changed, and the answer says what the command would do. `operationId` is the id that its progress has, where the command started an operation. `draft` is what the person is to decide about; `message` has its text too. `trims` marks a command that takes something out of the agent's context.
+ * `newThreadId` is the thread that `/new` or `/handoff` made or, where the thread is archived, the one that continues it. With `dryRun` nothing was changed, and the answer says what the command would do. `operationId` is the id that its progress has, where the command started an operation. `draft` is what the person is to decide about; `message` has its text too. `trims` marks a command that takes something out of the agent's context.
  */
 export type CommandOutcome = {
     handled: boolean;
@@ -516,7 +516,7 @@ export type DiscardContext = {
  * One command; its `type` says which.
  */
 export type DispatchParams = {
-    command: AcceptDraft | ArchiveAndNew | ArchiveThread | CompactContext | DiscardContext | EditQueuedPrompt | EditSummary | MaskContext | PinContext | QueuePrompt | ReleaseQueue | RenameThread | ReorderQueue | RevertToCheckpoint | SetAuto | StartSession | StopSession | TrimContext | UnarchiveThread | UndoTrim | UnpinContext | WithdrawQueuedPrompt;
+    command: AcceptDraft | ArchiveAndNew | ArchiveThread | CompactContext | DiscardContext | DraftHandoff | EditQueuedPrompt | EditSummary | MaskContext | PinContext | QueuePrompt | ReleaseQueue | RenameThread | ReorderQueue | RevertToCheckpoint | SetAuto | StartSession | StopSession | TrimContext | UnarchiveThread | UndoTrim | UnpinContext | WithdrawQueuedPrompt;
 };
 
 /**
@@ -526,6 +526,17 @@ export type DispatchResult = {
     sequence: number;
     events: EventEnvelope[];
     operationId: string | null;
+};
+
+/**
+ * `/handoff`: have the model write a brief of this conversation for the `goal`. Once `thread.draft.accept` takes it, it is the first prompt of a new thread in the same folder, with the same settings; this thread stays as it is.
+ */
+export type DraftHandoff = {
+    type: "thread.handoff.draft";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    goal?: string | null;
 };
 
 /**
@@ -872,7 +883,7 @@ export type MetricsResult = {
 export type NoParams = Record<string, never>;
 
 /**
- * The snapshot of one thread. `sequence` is the last event that it includes. `newThreadId` is the thread that continues it after `/new`. `firstTurn` is the number of turns before the first one in `turns`: more than 0 where only some were requested.
+ * The snapshot of one thread. `sequence` is the last event that it includes. `newThreadId` is the thread that continues it after `/new`, `handoffs` are those that `/handoff` began, and `parentThreadId` is the thread that it was itself begun from. `firstTurn` is the number of turns before the first one in `turns`: more than 0 where only some were requested.
  */
 export type OrchestrationThread = {
     id: string;
@@ -903,6 +914,8 @@ export type OrchestrationThread = {
     firstTurn?: number;
     queue?: QueuedPrompt[];
     queueHold?: QueueHold | null;
+    handoffs?: ThreadHandoff[];
+    parentThreadId?: string | null;
 };
 
 /**
@@ -1346,6 +1359,15 @@ export type ThreadCheckpoint = {
     commit: string | null;
     notes: string[];
     problem: string | null;
+};
+
+/**
+ * A thread that `/handoff` began with a brief of this one.
+ */
+export type ThreadHandoff = {
+    threadId: string;
+    goal: string | null;
+    createdAt: string;
 };
 
 /**

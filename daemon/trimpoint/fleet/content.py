@@ -61,6 +61,7 @@ NUMBERS_AND_STATES: dict[type[ev.AnyEvent], tuple[str, ...]] = {
     ev.OverflowRecoveryRequested: ("operation_id", "turn_id"),
     ev.TurnRetried: ("turn_id", "generation"),
     ev.ArchivedAndNewCreated: ("archived_thread_id", "new_thread_id", "with_pins"),
+    ev.HandedOff: ("thread_id", "new_thread_id"),
     ev.TurnRequested: ("request_id",),
     ev.TurnRequestEnded: ("request_id", "turn_id"),
     ev.TurnStarted: ("turn_id", "generation"),

@@ -11,7 +11,7 @@ from trimpoint.core.decide.summaries import EDIT
 from trimpoint.core.decide.undoing import newest_boundary
 from trimpoint.core.model.decision import counted
 from trimpoint.core.model.ledger import Boundary, Discard, TrimPoint
-from trimpoint.core.model.operations import DELETE, DRAFT, Phase
+from trimpoint.core.model.operations import DELETE, DRAFT, HANDOFF, Phase
 from trimpoint.core.model.state import Operation, Reverting, ThreadState
 from trimpoint.core.views.pins_view import Left
 from trimpoint.core.views.trim_outcome import called, came_back, last_turns, removed_text
@@ -178,7 +178,7 @@ def failure_message(operation: Operation, detail: str) -> str:
             f"was: {detail}."
         )
     if operation.is_summarizing and operation.kind != "overflow":
-        what = "draft" if operation.kind == DRAFT else "compaction"
+        what = {DRAFT: "draft", HANDOFF: "brief"}.get(operation.kind, "compaction")
         return f"The {what} failed and nothing has changed: {detail}."
     if operation.kind == "overflow":
         return (
@@ -198,6 +198,7 @@ def failure_message(operation: Operation, detail: str) -> str:
 
 EDITED = "The context begins with your summary now. Files are as they were."
 DRAFTED = "The summary is drafted, and nothing has changed yet."
+BRIEFED = "The brief of a new thread is drafted, and nothing has changed yet."
 CANCELLED = "The compaction was cancelled and nothing has changed."
 
 

@@ -62,6 +62,14 @@ class ThreadSummary(msgspec.Struct, array_like=True):
     launch: bytes = b""
     branch_name: str | None = None
     last_words: str = ""
+    handoff_id: str | None = None
+
+    @property
+    def successor_ids(self) -> list[str]:
+        """Returns the ids of the threads that the thread has announced: by `/new`, and by its last
+        `/handoff`.
+        """
+        return [one for one in (self.new_thread_id, self.handoff_id) if one is not None]
 
 
 class Catalogue(msgspec.Struct, array_like=True):
@@ -110,6 +118,7 @@ def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> Th
         launch=state.launch,
         branch_name=state.branch_name,
         last_words=last_words(state.entries[-PREVIEW_ENTRIES:]),
+        handoff_id=_handoff_id(state),
     )
 
 
@@ -127,11 +136,15 @@ def refresh(summary: ThreadSummary, state: ThreadState, size_bytes: int, record:
         state.archived,
         state.new_thread_id,
     )
-    summary.branch_name = state.branch_name
+    summary.branch_name, summary.handoff_id = state.branch_name, _handoff_id(state)
     said = [event for event in record.events if isinstance(event, ev.EntryRecorded)]
     summary.last_words = last_words(said) or summary.last_words
     summary.unfinished = is_unfinished(state)
     summary.size = _size(state)
+
+
+def _handoff_id(state: ThreadState) -> str | None:
+    return state.handoffs[-1].thread_id if state.handoffs else None
 
 
 def _size(state: ThreadState) -> Size:

@@ -209,7 +209,7 @@ class LoadedThreads:
     async def dispatch(self, command: AnyClientCommand) -> CommandResult:
         """Executes a client's command on its thread; the result is durable on return.
 
-        So is the second thread of `/new`, or it is created as soon as the disk accepts its journal.
+        So is a new thread that it begins, or that is created as soon as the disk takes its journal.
 
         :raises CommandUnconfirmed: when the disk does not answer.
         :raises ThreadError: when the command was refused; see `ThreadWriter.execute`.
@@ -223,8 +223,9 @@ class LoadedThreads:
 
     async def _dispatch(self, writer: ThreadWriter, command: AnyClientCommand) -> CommandResult:
         result = await writer.execute(command)
-        if any(isinstance(event, ev.ArchivedAndNewCreated) for event in result.record.events):
-            await self._replacements.replace(writer)
+        for event in result.record.events:
+            if isinstance(event, ev.ArchivedAndNewCreated | ev.HandedOff):
+                await self._replacements.replace(writer, event.new_thread_id)
         return result
 
     def _is_taken(self, thread_id: str) -> bool:
@@ -296,12 +297,13 @@ class LoadedThreads:
             log.error("journal_unreadable", thread_id=thread_id, detail=error.detail)
 
     async def _finish_replacements(self) -> None:
-        """Creates the new threads of each `/new` whose daemon died after writing the first of its
-        two journals.
+        """Creates the new threads of each `/new` and `/handoff` whose daemon died after writing the
+        first of its two journals.
         """
         for summary in list(self.summaries.values()):
-            if summary.new_thread_id is not None and summary.new_thread_id not in self.summaries:
-                await self._finish_replacement(summary.thread_id, summary.new_thread_id)
+            for new_id in summary.successor_ids:
+                if new_id not in self.summaries:
+                    await self._finish_replacement(summary.thread_id, new_id)
 
     async def _finish_replacement(self, thread_id: str, new_thread_id: str) -> None:
         try:
@@ -309,9 +311,7 @@ class LoadedThreads:
         except (JournalRefuses, ThreadNotFound) as error:
             log.error("replacement_not_begun", thread_id=new_thread_id, detail=str(error))
             return
-        # It is None if the journal is damaged before the event of `/new`.
-        if writer.state.new_thread_id is not None:
-            await self._replacements.replace(writer)
+        await self._replacements.replace(writer, new_thread_id)
 
     def set_owner(self, provider_thread_id: str, thread_id: str) -> None:
         """Records the owner of a provider thread; see `ThreadIndex.set_owner`."""

@@ -1,4 +1,4 @@
-"""Creates the thread that `/new` begins in place of another."""
+"""Creates the thread that `/new` begins in place of another, or `/handoff` with a brief of one."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -13,6 +13,7 @@ from trimpoint.background import spawn
 from trimpoint.core.context.carried_turns import carried_pins_of
 from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.model import commands as internal
+from trimpoint.core.model.state import ThreadState
 from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.errors import CommandRefused, JournalRefuses, ReplacementDelayed
 from trimpoint.threads.ids import is_uuid
@@ -40,12 +41,15 @@ def check_new_id(
         raise CommandRefused(Reason.INVALID_PARAMS, f"There is a thread {new_id!r} already.")
 
 
-def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
-    """Returns the command that creates the new thread of a `/new` in place of `writer`'s: with the
-    same files and settings and an empty ledger, except for pins if they were requested.
+def successor_of(state: ThreadState, thread_id: str) -> internal.CreateThread | None:
+    """Returns the command that creates the thread `thread_id`, which a `/new` or `/handoff` of this
+    one has announced: with the same files and settings and an empty ledger, except for pins if they
+    were requested, and with the brief as its first prompt. Returns None if it has announced none.
     """
-    state = writer.state
-    thread_id = str(state.new_thread_id)
+    brief = next((one.brief for one in state.handoffs if one.thread_id == thread_id), None)
+    if brief is None and thread_id != state.new_thread_id:
+        return None
+    has_pins = brief is None and state.new_with_pins
     return internal.CreateThread(
         thread_id=thread_id,
         cwd=state.cwd,
@@ -58,13 +62,14 @@ def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
         overhead_tokens=overhead_tokens(state),
         window_tokens=state.usage.window,
         launch=state.launch,
-        pinned=carried_pins_of(state, thread_id) if state.new_with_pins else (),
+        pinned=carried_pins_of(state, thread_id) if has_pins else (),
+        first_prompt=brief or "",
     )
 
 
 class Replacements:
-    """The new threads of `/new`. `create` is `ThreadRegistry.create`; a thread whose journal the
-    disk refuses is delayed, and begun by a task as soon as the disk accepts it.
+    """The new threads of `/new` and `/handoff`. `create` is `ThreadRegistry.create`; a thread whose
+    journal the disk refuses is delayed, and begun by a task as soon as the disk accepts it.
     """
 
     def __init__(
@@ -77,7 +82,7 @@ class Replacements:
         self._delayed: dict[str, internal.CreateThread] = {}
 
     def is_delayed(self, thread_id: str) -> bool:
-        """Returns whether `/new` has announced the thread and it could not be written yet."""
+        """Returns whether a command has announced the thread and it could not be written yet."""
         return thread_id in self._delayed
 
     async def begin_delayed(self, thread_id: str) -> ThreadWriter:
@@ -87,11 +92,13 @@ class Replacements:
         """
         return await self._begin(self._delayed[thread_id])
 
-    async def replace(self, writer: ThreadWriter) -> None:
-        """Creates the new thread of a `/new`; if the disk refuses now, starts a task that
-        retries.
+    async def replace(self, writer: ThreadWriter, thread_id: str) -> None:
+        """Creates the thread that a `/new` or `/handoff` has announced; if the disk refuses now,
+        starts a task that retries.
         """
-        command = replacement_of(writer)
+        command = successor_of(writer.state, thread_id)
+        if command is None:
+            return  # the journal is damaged before the event
         try:
             await self._begin(command)
         except ReplacementDelayed as error:

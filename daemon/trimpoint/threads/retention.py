@@ -61,14 +61,17 @@ def _due(
         for one in summaries
         if one.archived and not one.unfinished and one.updated_at_ms < before_ms
     }
-    # If the old thread of a /new stays, its new thread would be created again, so it stays too.
+    # If the old thread of a /new or /handoff stays, its new thread would be created again, so it
+    # stays too.
     while held := [
-        one.new_thread_id
+        new_id
         for one in summaries
-        if one.thread_id not in due and one.new_thread_id in due
+        if one.thread_id not in due
+        for new_id in one.successor_ids
+        if new_id in due
     ]:
         for thread_id in held:
-            due.pop(str(thread_id), None)
+            due.pop(thread_id, None)
     return sorted(due.values(), key=lambda one: one.updated_at_ms)
 
 

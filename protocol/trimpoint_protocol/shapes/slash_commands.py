@@ -164,11 +164,11 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     `hints` are commands that help on, `undo` is the command that takes this one back. Commands are
     written as they are typed in a chat, such as `/undo`. `message` is all of it in one text.
 
-    `newThreadId` is the thread that `/new` made or, where the thread is archived, the one that
-    continues it. With `dryRun` nothing was changed, and the answer says what the command would do.
-    `operationId` is the id that its progress has, where the command started an operation. `draft`
-    is what the person is to decide about; `message` has its text too. `trims` marks a command that
-    takes something out of the agent's context.
+    `newThreadId` is the thread that `/new` or `/handoff` made or, where the thread is archived, the
+    one that continues it. With `dryRun` nothing was changed, and the answer says what the command
+    would do. `operationId` is the id that its progress has, where the command started an
+    operation. `draft` is what the person is to decide about; `message` has its text too. `trims`
+    marks a command that takes something out of the agent's context.
     """
 
     handled: bool

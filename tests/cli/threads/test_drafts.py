@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from trimpoint.cli.connection.client import Client
-from trimpoint.testkit import hang
+from trimpoint.testkit import hang, say
 
 from tests.cli.stage import CliHarness, Running, Terminal
 
@@ -176,3 +176,29 @@ async def test_the_live_summary_is_shown_and_edited(stage: CliHarness, terminal:
         await stage.turn(client, thread, "prompt-4.")
         assert stage.model.turn_requests()[-1].mentions("And The gist of it all.")
         assert (await stage.run("summary", "--json", "edit", "mine")).json()["summary"] == "mine"
+
+
+async def test_a_brief_is_edited_and_begins_a_new_thread_that_both_timelines_name(
+    stage: CliHarness, terminal: Terminal
+) -> None:
+    by = editor(stage, 'echo "Read a.py. $(cat "$1")" > "$1"')
+    async with stage.daemon() as client:
+        thread = await told(stage, client, 2)
+        stage.script.then(say("The tests are open."), say("I begin."))
+        words = ("handoff", "-t", thread, "write", "the", "tests")
+        async with editing(stage, terminal, *words, by=by) as handoff:
+            await terminal.shows(QUESTION)
+            terminal.press("\n")
+            assert await handoff.ended() == 0
+            await terminal.shows("A new thread begins with the brief")
+        begun = await stage.model.wait_for_request(
+            lambda one: one.mentions("Read a.py. The tests are open.")
+        )
+        assert not begun.mentions("prompt-1.")
+        old = await stage.run("timeline", "-t", thread)
+        assert "Handed off to the thread " in old.out
+        assert old.out.rstrip().endswith(": write the tests")
+        stage.script.then(say("Another brief."), say("I begin, too."))
+        unread = (await stage.run("handoff", "--yes", "--json", "-t", thread)).json()
+        new = await stage.run("timeline", "-t", unread["newThreadId"])
+        assert f"Begun from the thread {thread[-8:]}." in new.out

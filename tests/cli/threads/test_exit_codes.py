@@ -14,7 +14,7 @@ DONE, FAILED, USAGE, SKIPPED = range(4)
 NO_TURN_YET = {
     "clear": SKIPPED, "compact": SKIPPED, "compress": SKIPPED, "mask": USAGE, "undo": SKIPPED,
     "revert": SKIPPED,
-    "accept": USAGE, "summary": DONE, "summary edit": SKIPPED,
+    "accept": USAGE, "summary": DONE, "summary edit": SKIPPED, "handoff": SKIPPED,
     "new": SKIPPED, "new --pins": SKIPPED, "unpin": SKIPPED, "pin": FAILED,
 }  # fmt: skip
 TWO_TURNS = {
@@ -25,7 +25,7 @@ TWO_TURNS = {
     "clear 99": SKIPPED, "clear 1..99": FAILED,
     "compact --keep": USAGE, "compact --keep x": USAGE, "compact --foo": USAGE, "compact --keep 99": SKIPPED,
     "compact --edit": USAGE, "accept": USAGE, "accept mine": USAGE,
-    "summary edit mine": SKIPPED, "summary mine": USAGE, "summary --foo": USAGE,
+    "handoff --foo": USAGE, "summary edit mine": SKIPPED, "summary mine": USAGE, "summary --foo": USAGE,
     "compress --foo": USAGE, "compress foo": USAGE, "compress": SKIPPED,
     "mask": USAGE, "mask x": USAGE, "mask 2..1": USAGE, "mask 1": SKIPPED, "mask 99": FAILED,
     "undo 99": USAGE, "undo x": USAGE, "undo --foo": USAGE, "undo": SKIPPED, "undo --redo": SKIPPED,

@@ -37,6 +37,8 @@ REQUESTS: list[tuple[str, wire.AnyClientCommand]] = [
     ),
     ("/summary edit edit nothing", wire.EditSummary(**IDS._asdict(), text="edit nothing")),
     ("/summary edit", wire.EditSummary(**IDS._asdict(), text="")),
+    ("/handoff write the tests", wire.DraftHandoff(**IDS._asdict(), goal="write the tests")),
+    ("/handoff --yes", wire.DraftHandoff(**IDS._asdict())),
     ("/compress 50k", wire.DiscardContext(**IDS._asdict(), target_tokens=50_000)),
     ("/mask", wire.MaskContext(**IDS._asdict())),
     ("/mask 5", wire.MaskContext(**IDS._asdict(), from_turn=5, through_turn=5)),

@@ -1,13 +1,19 @@
 """Drafts of summaries, and what a person makes of them: nothing changes before one is accepted."""
 
 import pytest
-from trimpoint.core.commands.accept import accepting
+from trimpoint.core.commands.accept import Accept, accepting
+from trimpoint.core.commands.declaration import Done
+from trimpoint.core.commands.handoff import Handoff
 from trimpoint.core.context.generations import conversation_items
+from trimpoint.core.decide.queueing import next_prompt
 from trimpoint.core.evolve.evolve import replay
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import DRAFT, Phase
 from trimpoint.core.model.state import Draft
+from trimpoint.core.views.timeline_text import timeline_text
+from trimpoint.core.views.view import read_model
 from trimpoint.operations.messages import failure_message
+from trimpoint.threads.replacements import successor_of
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
@@ -161,3 +167,70 @@ def test_a_draft_written_by_no_operation_of_the_state_is_left_out() -> None:
     thread = started(turns=1)
     thread.write(ev.DraftWritten(thread.state.id, "other", "S", 1))
     assert thread.state.draft is None
+
+
+def briefed(thread: Conversation, goal: str | None = "the tests", text: str = "B") -> Draft:
+    operation_id = thread.do(client(wire.DraftHandoff, goal=goal)).operation_id
+    assert operation_id is not None
+    thread.advance(Phase.COMPACTING)
+    thread.advance(Phase.READY, ev.DraftWritten(thread.state.id, operation_id, text, 1_500))
+    assert thread.state.draft is not None
+    return thread.state.draft
+
+
+def test_an_accepted_brief_begins_a_new_thread_and_leaves_this_one_as_it_is() -> None:
+    thread = started(turns=2)
+    briefed(thread)
+    number = thread.state.generation.number
+    [handed] = thread.do(client(wire.AcceptDraft)).events
+    assert isinstance(handed, ev.HandedOff)
+    assert (handed.brief, handed.goal) == ("B", "the tests")
+    assert (thread.state.generation.number, thread.state.archived) == (number, False)
+    assert shown(thread) == of_turns(1, 2)
+    new = successor_of(thread.state, handed.new_thread_id)
+    assert new is not None
+    assert (new.first_prompt, new.pinned, new.parent_thread_id) == ("B", (), thread.state.id)
+    begun = Conversation()
+    begun.do(new)
+    [prompt] = begun.state.queue
+    assert prompt.parts == [{"type": "text", "text": "B", "text_elements": []}]
+    assert next_prompt(begun.state) is None
+    begun.settle()
+    assert next_prompt(begun.state) == prompt
+    assert successor_of(thread.state, "another") is None
+    done = Done(thread.state, (handed,))
+    assert (Accept().way_back(done), Handoff().way_back(done)) == (None, None)
+    said = timeline_text(thread.state).splitlines()
+    assert said[-1].endswith(
+        f"handed off to the thread {handed.new_thread_id[-8:]}: the tests ────"
+    )
+    begun.turns(1)
+    assert timeline_text(begun.state).startswith("1 turn, begun from the thread thread-1. The")
+    [shown_link] = read_model(thread.state, thread.policy, None).handoffs
+    assert (shown_link.thread_id, shown_link.goal) == (handed.new_thread_id, "the tests")
+    assert thread.replayed() == thread.state
+
+
+def test_a_brief_outlives_a_trim_and_is_not_sent_as_a_command() -> None:
+    thread = started(turns=2)
+    briefed(thread, goal=" ")
+    thread.clear(1)
+    thread.when(client(wire.AcceptDraft, text="/clear")).rejected(Reason.USAGE)
+    busy = thread.begin_turn()
+    refused = thread.when(client(wire.AcceptDraft)).rejected(Reason.TURN_IN_PROGRESS)
+    assert "hand off the thread" in refused.said
+    thread.report(ev.TurnCompleted(busy, "completed"))
+    [handed] = thread.do(client(wire.AcceptDraft, text="mine")).events
+    assert isinstance(handed, ev.HandedOff)
+    assert (handed.brief, handed.goal) == ("mine", None)
+    assert timeline_text(thread.state).endswith(f"the thread {handed.new_thread_id[-8:]} ────")
+
+
+def test_a_failed_brief_and_an_empty_thread_say_what_has_not_happened() -> None:
+    thread = started()
+    thread.when(client(wire.DraftHandoff)).rejected(Reason.NOT_ENOUGH_MESSAGES)
+    thread.turns(1)
+    thread.do(client(wire.DraftHandoff))
+    operation = thread.state.open_operation
+    assert operation is not None
+    assert failure_message(operation, "gone").startswith("The brief failed and nothing has")

@@ -197,6 +197,8 @@ def test_the_read_model_of_a_fresh_thread() -> None:
         "newThreadId": None,
         "firstTurn": 0,
         "queue": [],
+        "handoffs": [],
+        "parentThreadId": None,
         "queueHold": None,
     }
 

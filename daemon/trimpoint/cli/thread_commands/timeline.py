@@ -1,22 +1,23 @@
 """`trimpoint timeline`: shows a thread's history, which is read page by page."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import msgspec
 from rich.text import Text
 from trimpoint_protocol.methods import MAX_PAGE, SnapshotResult, TimelinePage
-from trimpoint_protocol.readmodel import TimelineEntry
+from trimpoint_protocol.readmodel import OrchestrationThread, TimelineEntry
 
 from trimpoint.cli.connection.client import Client, ask
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.pager import paged
-from trimpoint.cli.terminal import print_json
+from trimpoint.cli.terminal import one_line, print_json
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.timeline_view import Marks, timeline_rows, turn_marks
+from trimpoint.core.model.spelling import short_id
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -53,7 +54,18 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
             console.print(row)
         if not entries:
             console.print(Text("There are no messages yet.", "dim"))
+        for line in [] if snapshot is None else _links(snapshot):
+            console.print(Text(line, "dim"))
     return Exit.DONE
+
+
+def _links(thread: OrchestrationThread) -> Iterator[str]:
+    """Yields the threads that this one was begun from, and those that it was handed off to."""
+    if thread.parent_thread_id is not None:
+        yield f"Begun from the thread {short_id(thread.parent_thread_id)}."
+    for one in thread.handoffs:
+        goal = f": {one_line(one.goal)}" if one.goal else "."
+        yield f"Handed off to the thread {short_id(one.thread_id)}{goal}"
 
 
 def _numbered(

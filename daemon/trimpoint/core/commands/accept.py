@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trimpoint.core.commands.arguments import DRAFT_ID, DRAFT_PREFIX, text, word
-from trimpoint.core.commands.declaration import Change, CommandIds, Group
+from trimpoint.core.commands.declaration import Change, CommandIds, Done, Group
 
 if TYPE_CHECKING:
     from trimpoint_protocol.commands import AcceptDraft
@@ -17,10 +17,11 @@ class Accept(Change):
     """Does what the draft was made for, with `new_text` in its place if given."""
 
     command: ClassVar = "accept"
-    summary: ClassVar = "Take the summary that was drafted for you"
+    summary: ClassVar = "Take the summary or the brief that was drafted for you"
     details: ClassVar = (
-        "{compact} --edit drafts a summary and changes nothing. {accept} takes it as it is, or the "
-        "text that follows in its place. A draft ends when the context changes."
+        "{compact} --edit drafts a summary, {handoff} a brief, and nothing changes. {accept} takes "
+        "it as it is, or the text that follows in its place. A summary's draft ends when the "
+        "context changes."
     )
     shell_group: ClassVar[Group | None] = "context"
     trims: ClassVar = True
@@ -38,6 +39,13 @@ class Accept(Change):
             draft_id=None if self.draft is None else self.draft.removeprefix(DRAFT_PREFIX),
             text=self.new_text,
         )
+
+    def way_back(self, done: Done) -> str | None:
+        """Returns the command that undoes the compaction; None for a thread that was begun."""
+        from trimpoint.core.model.events import HandedOff
+
+        is_brief = any(isinstance(one, HandedOff) for one in done.events)
+        return None if is_brief else Change.way_back(self, done)
 
 
 def accepting(draft: "Draft") -> str:

@@ -10,6 +10,7 @@ from trimpoint.core.commands.clear import Clear
 from trimpoint.core.commands.compact import Compact
 from trimpoint.core.commands.compress import Compress
 from trimpoint.core.commands.declaration import Command
+from trimpoint.core.commands.handoff import Handoff
 from trimpoint.core.commands.helping import Help
 from trimpoint.core.commands.looking import Context, Search, Stats, Timeline
 from trimpoint.core.commands.mask import Mask
@@ -37,6 +38,7 @@ REGISTRY: dict[str, type[Command]] = {
         Compress,
         Mask,
         Clear,
+        Handoff,
         Undo,
         Revert,
         Pin,

@@ -8,13 +8,14 @@ by applying the returned events.
 
 from typing import assert_never
 
+import msgspec
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.context.pins import standing_pins
 from trimpoint.core.decide.autopilot import trim_when_due
 from trimpoint.core.decide.discarding import discard, mask
-from trimpoint.core.decide.drafts import accept
+from trimpoint.core.decide.drafts import accept, draft_brief, verb_of
 from trimpoint.core.decide.new_facts import new_facts
 from trimpoint.core.decide.overflow import complete_recovery, recover_from_overflow
 from trimpoint.core.decide.pinning import pin, unpin
@@ -45,6 +46,7 @@ from trimpoint.core.model.decision import (
     when_idle,
 )
 from trimpoint.core.model.operations import DELETE, FILL, Phase, may_follow
+from trimpoint.core.model.queue import text_input
 from trimpoint.core.model.state import ThreadState
 
 AnyCommand = wire.AnyClientCommand | internal.InternalCommand
@@ -70,7 +72,9 @@ def _decide_client(
             compacts = compact_stretch if names_stretch(command) else compact
             return when_idle(state, "compact") or compacts(state, command, stamp, policy)
         case wire.AcceptDraft():
-            return when_idle(state, "compact") or accept(state, command, stamp)
+            return when_idle(state, verb_of(state)) or accept(state, command, stamp)
+        case wire.DraftHandoff():
+            return when_idle(state, "hand off") or draft_brief(state, command, stamp, policy)
         case wire.EditSummary():
             return when_idle(state, "edit the summary of") or edit_summary(state, command, stamp)
         case wire.DiscardContext():
@@ -167,6 +171,7 @@ def _create(state: ThreadState, command: internal.CreateThread, stamp: Stamp) ->
         command.overhead_tokens, command.window_tokens,
         command.launch,
     )  # fmt: skip
+    prompt = () if not command.first_prompt else (_first_prompt(command),)
     reason = "resume" if command.origin == "adopted" else "start"
     if command.provider_thread_id is None:
         empty = ev.GenerationOpened(1, reason, "none")
@@ -177,7 +182,7 @@ def _create(state: ThreadState, command: internal.CreateThread, stamp: Stamp) ->
         )
         number = 2 if given else 1
         started = (ev.OperationStarted(stamp.id, "start"), ev.SessionStartRequested(number))
-        return Accepted((created, empty, *given, *started), stamp.id)
+        return Accepted((created, empty, *given, *prompt, *started), stamp.id)
     bootstrap = "none" if command.origin == "started" else "provider"
     opened = ev.GenerationOpened(1, reason, bootstrap, command.inherited_turn_ids)
     bound = ev.ProviderThreadBound(
@@ -187,6 +192,11 @@ def _create(state: ThreadState, command: internal.CreateThread, stamp: Stamp) ->
     if command.to_be_filled:
         return Accepted((*made, ev.OperationStarted(stamp.id, FILL)), stamp.id)
     return Accepted(made)
+
+
+def _first_prompt(command: internal.CreateThread) -> ev.PromptQueued:
+    parts = msgspec.json.encode([text_input(command.first_prompt)])
+    return ev.PromptQueued(command.thread_id, parts, command.thread_id)
 
 
 def _generation_with_pins(pinned: tuple[ev.AnyEvent, ...], reason: str) -> ev.GenerationOpened:

@@ -38,7 +38,7 @@ def queue_prompt(state: ThreadState, command: wire.QueuePrompt, stamp: Stamp) ->
         return Rejected(
             Reason.USAGE, f"{MAX_QUEUED} prompts wait already; withdraw one, or wait for a turn."
         )
-    if (refusal := _refuse_input(command.input)) is not None:
+    if (refusal := refuse_input(command.input)) is not None:
         return refusal
     client_id = command.client_user_message_id or stamp.id
     return Accepted((ev.PromptQueued(stamp.id, _encoded(command.input), client_id),))
@@ -46,7 +46,7 @@ def queue_prompt(state: ThreadState, command: wire.QueuePrompt, stamp: Stamp) ->
 
 def edit_prompt(state: ThreadState, command: wire.EditQueuedPrompt) -> Decision:
     """Replaces a queued prompt."""
-    refusal = _refuse_prompt(state, command.prompt_id) or _refuse_input(command.input)
+    refusal = _refuse_prompt(state, command.prompt_id) or refuse_input(command.input)
     return refusal or Accepted((ev.PromptEdited(command.prompt_id, _encoded(command.input)),))
 
 
@@ -162,7 +162,8 @@ def _refuse_prompt(state: ThreadState, prompt_id: str) -> Rejected | None:
     return None
 
 
-def _refuse_input(parts: list[dict[str, Any]]) -> Rejected | None:
+def refuse_input(parts: list[dict[str, Any]]) -> Rejected | None:
+    """Returns the rejection of a prompt that cannot be queued, or None."""
     texts = texts_of(parts)
     if sum(map(len, texts)) > MAX_TEXT_CHARS:
         return Rejected(

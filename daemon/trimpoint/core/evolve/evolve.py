@@ -53,8 +53,8 @@ from trimpoint.core.evolve.usage_folds import (
     report_usage,
 )
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.ledger import Pin, TrimPoint
-from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.ledger import Handoff, Pin, TrimPoint
+from trimpoint.core.model.operations import HANDOFF, Phase
 from trimpoint.core.model.state import (
     MAX_RECEIPTS,
     Draft,
@@ -173,7 +173,8 @@ def _open_generation(state: ThreadState, event: ev.GenerationOpened, at_ms: int)
     if event.reason == "undo":
         state.usage.report = report_before_trim(state)
     state.session_stopped = False
-    state.draft = None
+    if state.draft is not None and state.draft.operation.kind != HANDOFF:
+        state.draft = None
 
 
 def _bind(state: ThreadState, event: ev.ProviderThreadBound, at_ms: int) -> None:
@@ -277,6 +278,11 @@ def _choose_auto(state: ThreadState, event: ev.AutoChosen, at_ms: int) -> None:
     state.auto = cast("AutoMode | None", event.mode)
 
 
+def _hand_off(state: ThreadState, event: ev.HandedOff, at_ms: int) -> None:
+    made = Handoff(event.new_thread_id, event.brief, event.goal, at_ms)
+    state.handoffs, state.draft = [*state.handoffs, made], None
+
+
 def _archive(state: ThreadState, event: ev.ThreadArchived, at_ms: int) -> None:
     state.archived = True
 
@@ -332,6 +338,7 @@ FOLDS: Folds = {
     ev.OverflowRecoveryRequested: request_recovery,
     ev.TurnRetried: retry_turn,
     ev.ArchivedAndNewCreated: _archive_for_new,
+    ev.HandedOff: _hand_off,
     ev.ThreadArchived: _archive,
     ev.ThreadUnarchived: _unarchive,
     ev.ThreadRenamed: _rename,

@@ -18,6 +18,7 @@ class CreateThread(msgspec.Struct, frozen=True):
     the new ledger receives and that Codex does not know as turns. `pinned` are the events that pin
     what the thread begins with (`core/context/carried_turns.carried_pins_of`). With
     `to_be_filled` the provider thread is empty yet, and an operation is open until it is filled.
+    `first_prompt` is sent as soon as the thread is ready.
     """
 
     thread_id: str
@@ -38,6 +39,7 @@ class CreateThread(msgspec.Struct, frozen=True):
     launch: bytes = b""
     pinned: tuple[AnyEvent, ...] = ()
     to_be_filled: bool = False
+    first_prompt: str = ""
 
 
 class RecordFacts(msgspec.Struct, frozen=True):

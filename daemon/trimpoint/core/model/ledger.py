@@ -198,6 +198,15 @@ def undone_trim(boundary: Boundary, undone_in: int) -> UndoneTrim:
     return UndoneTrim(None, boundary, undone_in)
 
 
+class Handoff(msgspec.Struct, frozen=True):
+    """A thread that was begun with a brief of this one, for the `goal`."""
+
+    thread_id: str
+    brief: str
+    goal: str | None
+    created_at_ms: int
+
+
 class Pin(msgspec.Struct, frozen=True):
     """A part of the context that no trim removes: the turn `turn_id`, or a note if that is None.
     `place` is the turn's position in the ledger, or that of the turn before which the note stands:

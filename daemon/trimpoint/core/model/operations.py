@@ -32,7 +32,10 @@ deletes the thread: it may be filled in part, and nobody was told of it.
 DRAFT = "draft"
 """The kind of an operation that drafts a summary, which changes nothing before it is accepted."""
 
-SUMMARIZING = frozenset({"compact", DRAFT})
+HANDOFF = "handoff"
+"""The kind of an operation that drafts the brief of a new thread."""
+
+SUMMARIZING = frozenset({"compact", DRAFT, HANDOFF})
 """The kinds of operations for which the model writes, asked by a person or as configured."""
 
 SUCCESSORS: dict[Phase, frozenset[Phase]] = {

@@ -36,3 +36,8 @@ def texts_of(parts: list[dict[str, Any]]) -> list[str]:
     """Returns the texts in the input of a prompt."""
     found = (part.get("text") for part in parts)
     return [text for text in found if isinstance(text, str) and text]
+
+
+def text_input(text: str) -> dict[str, Any]:
+    """Returns a text as a part of a prompt."""
+    return {"type": "text", "text": text, "text_elements": []}

@@ -15,6 +15,7 @@ from trimpoint.core.model.ledger import (
     Boundary,
     Discard,
     Entry,
+    Handoff,
     Pin,
     TrimPoint,
     Turn,
@@ -177,7 +178,7 @@ class Operation(msgspec.Struct):
 
 class Draft(msgspec.Struct, frozen=True):
     """A text that the model wrote and a person has not accepted yet. `operation` is the one that
-    drafted it, with what was asked for. A draft ends when the context changes.
+    drafted it, with what was asked for. The draft of a summary ends when the context changes.
 
     It was made of the context up to the turn `last_turn_id`, with `injected` items behind it.
     """
@@ -313,6 +314,7 @@ class ThreadState(msgspec.Struct):
     compacted_behind: dict[str, int] = {}
     auto: AutoMode | None = None
     draft: Draft | None = None
+    handoffs: list[Handoff] = []
 
     @property
     def exists(self) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from trimpoint.core.context.segment_kinds import preview
 from trimpoint.core.model.decision import counted
 from trimpoint.core.model.ledger import TrimPoint
+from trimpoint.core.model.spelling import short_id
 from trimpoint.core.model.state import ThreadState
 
 TURNS_SHOWN = 20
@@ -19,11 +20,20 @@ def timeline_text(state: ThreadState, count: int | None = None) -> str:
     if not total:
         return "There are no messages yet."
     first = max(0, total - (count or TURNS_SHOWN))
-    return "\n".join([_title(state, total, first), *_lines(state, first)])
+    return "\n".join([_title(state, total, first), *_lines(state, first), *_handed_off(state)])
+
+
+def _handed_off(state: ThreadState) -> Iterator[str]:
+    """Yields a line for each thread that was begun with a brief of this one."""
+    for one in state.handoffs:
+        goal = f": {preview(one.goal)}" if one.goal else ""
+        yield f"──── handed off to the thread {short_id(one.thread_id)}{goal} ────"
 
 
 def _title(state: ThreadState, total: int, first: int) -> str:
     shown = f"The last {total - first} of {total} turns" if first else counted(total, "turn")
+    if state.parent_thread_id is not None:
+        shown += f", begun from the thread {short_id(state.parent_thread_id)}"
     known = total - state.active_from_turn
     if known == total:
         return f"{shown}. The agent knows all of them."

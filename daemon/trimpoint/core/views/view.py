@@ -91,6 +91,13 @@ def read_model(
         first_turn=shown.start,
         queue=[_queued(prompt) for prompt in state.queue],
         queue_hold=_hold(state.hold),
+        handoffs=[
+            rm.ThreadHandoff(
+                thread_id=one.thread_id, goal=one.goal, created_at=rfc3339(one.created_at_ms)
+            )
+            for one in state.handoffs
+        ],
+        parent_thread_id=state.parent_thread_id,
     )
 
 

@@ -1,5 +1,6 @@
 """Builds the outcome of a slash command, as clients receive it."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -10,15 +11,18 @@ from trimpoint_protocol.shapes.checkpoints import RevertedFiles
 
 from trimpoint.core.commands.accept import Accept, accepting
 from trimpoint.core.commands.declaration import Command
+from trimpoint.core.commands.new import New
 from trimpoint.core.commands.registry import REGISTRY
 from trimpoint.core.commands.summary import EDITING, ShowSummary
 from trimpoint.core.decide.summaries import editable_summary
+from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Rejected
 from trimpoint.core.model.ledger import Discard
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.spelling import Spelling
 from trimpoint.core.model.state import Draft, Operation, ThreadState
 from trimpoint.core.views.outcome_text import outcome_text
+from trimpoint.core.views.trim_outcome import left_pins, with_pins
 from trimpoint.core.views.view import blocker
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -80,6 +84,50 @@ def drafted_outcome(parsed: Command, said: str, draft: Draft, sequence: int) -> 
         sequence=sequence,
         operation_id=draft.id,
         draft=CommandDraft(text=draft.text, accept=accepting(draft), anew=anew),
+    )
+
+
+def handed_off(events: Iterable[ev.AnyEvent]) -> ev.HandedOff | None:
+    """Returns the event among these that a new thread was begun with a brief, or None."""
+    return next((one for one in events if isinstance(one, ev.HandedOff)), None)
+
+
+def handoff_outcome(new: ThreadState, sequence: int) -> CommandOutcome:
+    """Returns the outcome of a `/handoff` that has begun the thread `new`."""
+    operation = new.operation
+    said = f"A new thread begins with the brief: {new.id}. This one stays as it is."
+    if operation is not None and operation.phase is Phase.FAILED:
+        said = f"{said} {operation.message} It sends the brief as soon as it can."
+    return outcome(
+        Accept.command,
+        said,
+        sequence=sequence,
+        new_thread_id=new.id,
+        operation_id=operation.id if operation is not None else None,
+    )
+
+
+def new_outcome(archived: ThreadState, new: ThreadState, sequence: int) -> CommandOutcome:
+    """Returns the outcome of a `/new` that has begun the thread `new`."""
+    operation = new.operation
+    begins = f" {with_pins(archived)}" if archived.new_with_pins else ""
+    said = (
+        f"The thread is archived; a new one{begins} with the same files and settings is ready: "
+        f"{new.id}."
+    )
+    if operation is not None and operation.phase is Phase.FAILED:
+        said = (
+            f"The thread is archived and a new one was made: {new.id}. {operation.message} "
+            "The next turn will try again."
+        )
+    left = "" if archived.new_with_pins else left_pins(archived)
+    return outcome(
+        New.command,
+        f"{said} {left}".rstrip(),
+        hints=[CommandHint(f"/{New.command} --pins", "takes pins along")] if left else [],
+        sequence=sequence,
+        new_thread_id=new.id,
+        operation_id=operation.id if operation is not None else None,
     )
 
 

@@ -9,12 +9,14 @@ from typing import NamedTuple
 import structlog
 from trimpoint_protocol.commands import MaskContext, RevertToCheckpoint, UndoTrim
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.hints import CommandHint
 from trimpoint_protocol.methods import CommandOutcome, CommandProgress, TokenChange
 
+from trimpoint.core.commands.accept import Accept
+from trimpoint.core.commands.arguments import DRAFT_PREFIX
 from trimpoint.core.commands.auto import Auto
 from trimpoint.core.commands.compress import Compress
 from trimpoint.core.commands.declaration import Change, Command, CommandIds, Done, Reading
+from trimpoint.core.commands.handoff import Handoff
 from trimpoint.core.commands.helping import Help
 from trimpoint.core.commands.looking import Context, Search
 from trimpoint.core.commands.new import New
@@ -31,7 +33,6 @@ from trimpoint.core.decide.discarding import total_tokens
 from trimpoint.core.decide.stretches import masked_stretch_of
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Rejected
-from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import ModelCall, model_in
 from trimpoint.core.views.auto_view import auto_said
@@ -41,16 +42,17 @@ from trimpoint.core.views.pins_view import new_pins, pin_names, pins_weight
 from trimpoint.core.views.summary_view import summary_said
 from trimpoint.core.views.trim_outcome import (
     Planned,
-    left_pins,
     planned_change,
     planned_text,
     token_change,
-    with_pins,
 )
 from trimpoint.gateway.commands.slash_outcomes import (
     STATUS_OF,
     drafted_outcome,
     failed_outcome,
+    handed_off,
+    handoff_outcome,
+    new_outcome,
     outcome,
     refused_outcome,
     revert_members,
@@ -220,12 +222,16 @@ class SlashRunner:
             return with_members(refusal, new_thread_id=successor_of(writer, refused))
         if isinstance(parsed, New):
             ended = await self._after_new(writer, result, progress)
+        elif (handed := handed_off(result.record.events)) is not None:
+            ended = await self._after_handoff(handed, result, progress)
         elif result.operation_id is None:  # a pin that needs no new session
             ended = outcome(parsed.command, "Done.", sequence=result.sequence)
         else:
             ended = await self._after_operation(parsed, writer, result, progress)
         if ended.status != "completed":
             return ended
+        if ended.draft is not None:
+            return await self._sent_unread(parsed, ids, ended, progress)
         done = Done(writer.state, result.record.events)
         if isinstance(parsed, Auto):
             return with_members(ended, undo=parsed.way_back(done))
@@ -346,26 +352,24 @@ class SlashRunner:
         new_id = str(writer.state.new_thread_id)
         replacement = await self._registry.thread(new_id)
         await self._watch(New.command, replacement, progress)
-        operation = replacement.state.operation
-        begins = f" {with_pins(writer.state)}" if writer.state.new_with_pins else ""
-        said = (
-            f"The thread is archived; a new one{begins} with the same files and settings is ready: "
-            f"{new_id}."
-        )
-        if operation is not None and operation.phase is Phase.FAILED:
-            said = (
-                f"The thread is archived and a new one was made: {new_id}. "
-                f"{operation.message} The next turn will try again."
-            )
-        left = "" if writer.state.new_with_pins else left_pins(writer.state)
-        return outcome(
-            New.command,
-            f"{said} {left}".rstrip(),
-            hints=[CommandHint(f"/{New.command} --pins", "takes pins along")] if left else [],
-            sequence=result.sequence,
-            new_thread_id=new_id,
-            operation_id=operation.id if operation is not None else None,
-        )
+        return new_outcome(writer.state, replacement.state, result.sequence)
+
+    async def _sent_unread(
+        self, parsed: Change, ids: CommandIds, drafted: CommandOutcome, progress: Progress
+    ) -> CommandOutcome:
+        """Returns what was drafted or, if the person does not want to read it, takes it."""
+        if not (isinstance(parsed, Handoff) and parsed.yes):
+            return drafted
+        taken = Accept(draft=f"{DRAFT_PREFIX}{drafted.operation_id}")
+        again = CommandIds(ids.thread_id, f"{ids.command_id}-accept")
+        return with_members(await self._dispatch(taken, again, progress), command=parsed.command)
+
+    async def _after_handoff(
+        self, handed: ev.HandedOff, result: CommandResult, progress: Progress
+    ) -> CommandOutcome:
+        new = await self._registry.thread(handed.new_thread_id)
+        await self._watch(Accept.command, new, progress)
+        return handoff_outcome(new.state, result.sequence)
 
     async def _watch(self, command: str, writer: ThreadWriter, progress: Progress) -> None:
         """Reports the phases of the thread's operation until the operation has ended, or

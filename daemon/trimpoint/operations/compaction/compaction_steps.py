@@ -5,6 +5,7 @@ fails or is cancelled leaves no trace.
 """
 
 import time
+from collections.abc import Awaitable, Callable
 
 import anyio
 from trimpoint_protocol.errors import Reason
@@ -15,7 +16,7 @@ from trimpoint.core.decide.stretch_summaries import summarized_items, summarized
 from trimpoint.core.decide.trimming import not_smaller, replaced_tokens, summarizer_guidance
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.operations import DRAFT, SUMMARIZING, Phase
+from trimpoint.core.model.operations import DRAFT, HANDOFF, SUMMARIZING, Phase
 from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.core.model.usage import model_in
 from trimpoint.operations.compaction.compaction import (
@@ -23,8 +24,9 @@ from trimpoint.operations.compaction.compaction import (
     carried_usage,
     sealed_context,
 )
+from trimpoint.operations.compaction.hidden_answers import ask_hidden, brief_prompt
 from trimpoint.operations.compaction.summarizing import summarize
-from trimpoint.operations.messages import CANCELLED, DRAFTED
+from trimpoint.operations.messages import BRIEFED, CANCELLED, DRAFTED
 from trimpoint.operations.phases import complete_context, journal_phase
 from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,
@@ -35,6 +37,8 @@ from trimpoint.operations.session_uses import SessionUses
 from trimpoint.threads.off_loop import off_loop
 from trimpoint.threads.writing.writer import ThreadWriter
 
+_SUMMARY = "Asking the model for a summary."
+ASKING = {HANDOFF: "Asking the model for a brief."}
 SEALED = "only Codex can read the summary"
 
 
@@ -76,15 +80,42 @@ class CompactionSteps:
         try:
             with scope:
                 await journal_phase(
-                    writer, operation, Phase.COMPACTING, "Asking the model for a summary."
+                    writer, operation, Phase.COMPACTING, ASKING.get(operation.kind, _SUMMARY)
                 )
-                is_stretch = operation.compaction_turns is not None
-                await (self._compact_stretch if is_stretch else self._compact)(writer, operation)
+                await self._steps_of(operation)(writer, operation)
         finally:
             del self._scopes[operation.id]
             self._unwanted.discard(operation.id)
         if scope.cancelled_caught:
             await journal_phase(writer, operation, Phase.CANCELLED, CANCELLED, Reason.CANCELLED)
+
+    def _steps_of(
+        self, operation: Operation
+    ) -> Callable[[ThreadWriter, Operation], Awaitable[None]]:
+        if operation.kind == HANDOFF:
+            return self._brief
+        return self._compact if operation.compaction_turns is None else self._compact_stretch
+
+    async def _brief(self, writer: ThreadWriter, operation: Operation) -> None:
+        """Has the model write the brief of a new thread, on a hidden fork."""
+        began = time.monotonic()
+        provider_id = await self._loaded_provider(writer)
+        prompt = brief_prompt(operation.compaction_guidance)
+        with anyio.move_on_after(self._deadline_s):
+            answer = await ask_hidden(
+                self._threads,
+                writer,
+                provider_id,
+                prompt,
+                model=operation.compaction_model,
+                effort=operation.compaction_effort,
+            )
+            if answer.status != "completed":
+                raise CompactionFailed(answer.error or f"its turn ended as {answer.status}")
+            if not answer.text.strip():
+                raise CompactionFailed("the model answered with an empty brief")
+            return await self._written(writer, operation, answer.text.strip(), began)
+        raise CompactionFailed(f"it did not finish within {self._deadline_s:g} seconds")
 
     async def _compact(self, writer: ThreadWriter, operation: Operation) -> None:
         began = time.monotonic()
@@ -153,7 +184,8 @@ class CompactionSteps:
         took_ms = round((time.monotonic() - began) * 1000)
         drafted = ev.DraftWritten(writer.thread_id, operation.id, text, took_ms)
         with anyio.CancelScope(shield=True):
-            await journal_phase(writer, operation, Phase.READY, DRAFTED, "", drafted)
+            said = BRIEFED if operation.kind == HANDOFF else DRAFTED
+            await journal_phase(writer, operation, Phase.READY, said, "", drafted)
 
     async def _scratch(self, writer: ThreadWriter, operation: Operation) -> TemporaryThread:
         with anyio.CancelScope(shield=True):  # as in `_forked`

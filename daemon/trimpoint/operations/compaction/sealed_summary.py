@@ -5,13 +5,13 @@ Uses `thread/sample` where Codex has it (0.171), otherwise a turn on an ephemera
 changes the compacted thread.
 """
 
-import anyio
 import msgspec
 import structlog
 
 from trimpoint.codex.appserver.errors import ProviderError, ProviderTimeout
 from trimpoint.codex.appserver.supervisor import lacks_method
 from trimpoint.operations.compaction.compaction import GUIDANCE_PREFIX
+from trimpoint.operations.compaction.hidden_answers import ask_hidden
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -64,13 +64,5 @@ async def _sample(
 async def _ask_hidden(
     threads: ProviderThreads, writer: ThreadWriter, compacted_id: str, prompt: str
 ) -> str:
-    fork = await threads.fork_temporary(writer, compacted_id, ephemeral=True)
-    try:
-        await threads.link.request(
-            "turn/start", {"threadId": fork.id, "input": [{"type": "text", "text": prompt}]}
-        )
-        outcome = await fork.watch.outcome()
-    finally:
-        with anyio.CancelScope(shield=True):
-            await threads.delete_quietly(fork.id)
+    outcome = await ask_hidden(threads, writer, compacted_id, prompt)
     return outcome.text.strip() if outcome.status == "completed" else ""

@@ -64,6 +64,7 @@ from trimpoint.core.model.events.sessions import (
 from trimpoint.core.model.events.threads import (
     ArchivedAndNewCreated,
     CommandRejected,
+    HandedOff,
     NameConfirmed,
     OperationAdvanced,
     OperationStarted,
@@ -119,6 +120,7 @@ __all__ = [
     "Event",
     "FilesRestored",
     "GenerationOpened",
+    "HandedOff",
     "ItemsInjected",
     "NameConfirmed",
     "OperationAdvanced",
@@ -190,6 +192,7 @@ AnyEvent = (
     | OverflowRecoveryRequested
     | TurnRetried
     | ArchivedAndNewCreated
+    | HandedOff
     | ThreadArchived
     | ThreadUnarchived
     | ThreadRenamed

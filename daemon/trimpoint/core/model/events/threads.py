@@ -30,7 +30,8 @@ class ThreadCreated(Event, frozen=True, array_like=True, tag="thread.created"):
 
 class OperationStarted(Event, frozen=True, array_like=True, tag="thread.operation-started"):
     """An operation was started; a thread has at most one open operation. `kind`: clear | compact |
-    draft | edit | discard | revert | start | overflow | undo | redo | pin | unpin | delete | fill.
+    draft | handoff | edit | discard | revert | start | overflow | undo | redo | pin | unpin |
+    delete | fill.
     """
 
     operation_id: str
@@ -62,6 +63,17 @@ class ArchivedAndNewCreated(
     cwd: str
     settings: bytes  # what the new thread starts with
     with_pins: bool = False  # whether the new thread begins with the pins of this one
+
+
+class HandedOff(Event, frozen=True, array_like=True, tag="thread.handed-off"):
+    """The thread `new_thread_id` begins with the `brief` of this one as its first prompt; this one
+    stays as it is.
+    """
+
+    thread_id: str
+    new_thread_id: str
+    brief: str
+    goal: str | None = None
 
 
 class ThreadArchived(Event, frozen=True, array_like=True, tag="thread.archived"):

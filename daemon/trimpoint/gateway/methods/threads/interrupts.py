@@ -16,7 +16,7 @@ from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.operations.provider.lost_endings import NOT_ANSWERED, LostEndings
 
 # Played turns that wait for the model.
-WRITTEN = frozenset({"compact"})
+WRITTEN = frozenset({"compact", "handoff"})
 
 
 class Interrupts:

@@ -136,7 +136,7 @@ def ends_unanswered(state: ThreadState, turn_id: str) -> bool:
     behind what the agent said: Codex took the prompt and asked the model no more.
     """
     at = state.turn_index.get(turn_id)
-    if at != len(state.turns) - 1 or state.turns[at].status != "completed":
+    if at is None or at != len(state.turns) - 1 or state.turns[at].status != "completed":
         return False
     roles = [entry.role for entry in state.entries_of(state.turns[at])]
     return roles[-1:] == ["user"] and set(roles) != {"user"}

@@ -300,11 +300,12 @@ class CodexReader:
                 self._counted(event.info)
             case "thread_rolled_back":
                 self._rolled_back(timestamp, event.num_turns)
+            case _:
+                pass
         self._records.seen(timestamp)
 
     def _counted(self, info: rows.TokenInfo) -> None:
-        last = info.last_token_usage
-        if last.input_tokens > 0:
+        if (last := info.last_token_usage).input_tokens > 0:
             self._counts.add(last.total_tokens)
         elif self._pending is not None and self._pending.post_tokens is None and last.total_tokens:
             self._pending.post_tokens = last.total_tokens

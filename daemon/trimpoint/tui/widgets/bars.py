@@ -17,7 +17,7 @@ from trimpoint.tui.model.attention import others_that_ask
 from trimpoint.tui.model.prompt import text_of
 from trimpoint.tui.model.state import ChatState, LinkState, Notice, Tone
 from trimpoint.tui.model.status import LEVELS, status_bar
-from trimpoint.tui.widgets.key_line import KeyLine
+from trimpoint.tui.widgets.key_line import KeyLine, press
 
 SPIN_S = 0.12
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -54,7 +54,7 @@ class StatusBar(Quiet):
         at = event.get_content_offset(self)
         if at is not None and self.shown is not None:
             context = self.shown.plain.find(_CONTEXT)
-            self.app.simulate_key("ctrl+x" if 0 <= context <= at.x else "ctrl+t")
+            press(self, "ctrl+x" if 0 <= context <= at.x else "ctrl+t")
 
     def show(self, state: ChatState, width: int) -> None:
         """Draws the state for a screen of `width` columns."""

@@ -1,9 +1,19 @@
 """Lines that name keys: a click on the words does what the key does."""
 
+from typing import Any
+
 from textual import events
+from textual.app import App
+from textual.widget import Widget
 from textual.widgets import Static
 
 from trimpoint.tui.model.clicks import key_clicked
+
+
+def press(widget: Widget, key: str) -> None:
+    """Does what the key does where the widget is."""
+    app: App[Any] = widget.app  # pyright: ignore[reportUnknownMemberType]
+    app.simulate_key(key)
 
 
 class KeyLine(Static):
@@ -15,4 +25,4 @@ class KeyLine(Static):
         key = None if at is None else key_clicked(self.render_line(at.y).text, at.x)
         if key is not None:
             event.stop()
-            self.app.simulate_key(key)
+            press(self, key)

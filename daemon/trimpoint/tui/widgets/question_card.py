@@ -25,6 +25,7 @@ from trimpoint.tui.model.filling import Filling
 from trimpoint.tui.model.questions import Choice, FieldKind
 from trimpoint.tui.model.reading import Reading, Window
 from trimpoint.tui.model.state import Question
+from trimpoint.tui.widgets.key_line import press
 
 _CONSOLE = Console()
 _FRAME_COLUMNS, _FRAME_ROWS = 4, 2
@@ -221,7 +222,7 @@ class QuestionCard(Vertical, can_focus=True):
                 self.action_enter()
             self._draw()
         elif (key := key_clicked(line, at.x)) is not None:
-            self.app.simulate_key(key)
+            press(self, key)
 
     def on_resize(self) -> None:
         self._draw()

@@ -2,6 +2,7 @@
 decides about it; elsewhere it is in the JSON.
 """
 
+import signal
 import stat
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -150,8 +151,8 @@ async def test_ctrl_c_ends_a_draft_and_changes_nothing(
         stage.script.at_compaction(hang("a summary that"))
         async with editing(stage, terminal, "compact", "1..2", "--edit", by="true") as compact:
             await stage.model.wait_for_request(lambda request: request.kind != "turn")
-            compact.process.send_signal(2)
-            assert await compact.ended() == -2
+            compact.process.send_signal(signal.SIGINT)
+            assert await compact.ended() == -signal.SIGINT
             await terminal.shows("Cancelled. The agent's context is as it was.")
         assert (await stage.run("accept")).code == 2
 

@@ -54,13 +54,15 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
             console.print(row)
         if not entries:
             console.print(Text("There are no messages yet.", "dim"))
-        for line in [] if snapshot is None else _links(snapshot):
+        for line in _links(snapshot):
             console.print(Text(line, "dim"))
     return Exit.DONE
 
 
-def _links(thread: OrchestrationThread) -> Iterator[str]:
+def _links(thread: OrchestrationThread | None) -> Iterator[str]:
     """Yields the threads that this one was begun from, and those that it was handed off to."""
+    if thread is None:
+        return
     if thread.parent_thread_id is not None:
         yield f"Begun from the thread {short_id(thread.parent_thread_id)}."
     for one in thread.handoffs:

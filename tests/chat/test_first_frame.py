@@ -8,6 +8,7 @@ import pty
 import select
 import struct
 import subprocess
+import sys
 import termios
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -131,18 +132,29 @@ async def test_what_prints_and_a_terminal_without_a_cursor_get_no_screen(
     assert "\x1b[?1049h" not in (await anyio.to_thread.run_sync(function))[1]
 
 
-@pytest.mark.codex
-async def test_the_first_screen_follows_the_size_and_becomes_the_chat_s(stage: CliHarness) -> None:
-    async with stage.serving(), at_once(stage) as terminal:
+ALONE = "from trimpoint import first_frame; first_frame.show([]); import time; time.sleep(600)"
+
+
+@pytest.mark.processes
+async def test_the_first_screen_follows_the_size_of_the_window(stage: CliHarness) -> None:
+    command, folder = [sys.executable, "-c", ALONE], str(stage.worktree)
+    async with program_in_terminal(command, stage.environment, folder, SIZE) as terminal:
+        await terminal.shows(READY)
         terminal.resize(12, 40)
         terminal.presses("中".encode() * 30)
-        await terminal.shows("[new thread]")
         await terminal.shows("中中")
-        rows = terminal.text.splitlines()
-        assert [len(row) for row in rows if row.startswith("╭")] == [40]
-        stage.script.then(say("An answer."))
+        await terminal.shows(
+            lambda text: [len(row) for row in text.splitlines() if row[:1] == "╭"] == [40]
+        )
+
+
+@pytest.mark.codex
+async def test_keys_that_come_at_once_are_done_in_their_order(stage: CliHarness) -> None:
+    stage.script.then(say("An answer."))
+    async with stage.serving(), at_once(stage) as terminal:
+        await terminal.shows("[new thread]")
         # Textual would insert the letters before it runs what Backspace is bound to.
-        terminal.presses(b"\x15prompt-xy\x7f\x7f1.\r")
+        terminal.presses(b"prompt-xy\x7f\x7f1.\r")
         await terminal.shows("An answer.")
     assert stage.model.turn_requests()[-1].mentions("prompt-1.")
 

@@ -79,6 +79,7 @@ async def test_what_the_agent_has_not_read_when_the_turn_is_stopped_comes_back(
     async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
         await chat.types("prompt-1.")
         await stage.model.wait_for_request(lambda request: request.mentions("prompt-1."))
+        await chat.shows("Enter tells the agent")  # before, it would be queued
         await chat.types("prompt-2.")
         await chat.shows("not read yet prompt-2.")
         await chat.presses("escape")

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import time
 
+from tests.simulation.loop import few_collections
 from tests.simulation.world import simulate
 
 
@@ -27,6 +28,11 @@ def main() -> int:
 
 
 def _run(seed: int, step: int, until: float) -> int | None:
+    with few_collections():
+        return _run_until(seed, step, until)
+
+
+def _run_until(seed: int, step: int, until: float) -> int | None:
     """Runs every so many seeds, and returns how many held, or None if one did not."""
     count = 0
     while not count or time.monotonic() < until:

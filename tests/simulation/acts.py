@@ -5,6 +5,7 @@ from itertools import count
 from random import Random
 from typing import Any
 
+import anyio
 import msgspec
 from msgspec import Raw
 from trimpoint.codex.appserver.errors import ProviderFailure
@@ -16,8 +17,9 @@ from trimpoint_protocol.jsonrpc import Response
 
 from tests.gateway.stage import FakeClient, client_request
 from tests.operations.stage import Stage
-from tests.simulation.codex import BY_ITSELF, QUESTION, SimulatedCodex, raw_message
+from tests.simulation.codex import BY_ITSELF, QUESTION, SimulatedCodex
 from tests.simulation.disk import SimulatedDisk
+from tests.simulation.messages import raw_message
 from tests.threads.stage import THREAD
 
 # How often each of them happens.
@@ -27,6 +29,9 @@ WEIGHTS = {
     "release": 2, "fork": 3, "revert": 4, "resume": 3, "archive": 2, "unarchive": 2, "delete": 1,
     "silence": 4, "codex": 6, "goal": 2, "mute": 2, "elsewhere": 3, "disk": 6, "speed": 5, "daemon": 5, "shutdown": 2,
 }  # fmt: skip
+# Of the prompts that are put into a turn, those that the client sends again.
+CUT_OFF = 0.7
+NEVER_RUNS = 0.01
 REFUSED = (ProviderFailure, ThreadError, Refusal, TimeoutError)
 
 
@@ -128,9 +133,7 @@ class Acts:
         self._ask("thread/settings/update", effort="high")
 
     def _interrupt(self) -> None:
-        writer = self.stage.registry.loaded(THREAD)
-        turn_id = writer.state.running_turn_id if writer is not None else None
-        self._ask("turn/interrupt", turnId=turn_id or "")
+        self._ask("turn/interrupt", turnId=self._running() or "")
 
     def _answer(self) -> None:
         client = self.random.choice(self.clients)
@@ -147,6 +150,35 @@ class Acts:
             self.queued[result["queuedSubmission"]["id"]] = text
 
         self._ask("thread/queue/add", note, input=typed(text), clientUserMessageId=f"id of {text}")
+
+    def _steer(self) -> None:
+        """Puts a prompt into a running turn. A client that is cut off before it knows sends it to
+        the queue, under the same id.
+        """
+        text = self._text()
+        name = f"id of {text}"
+        command = wire.QueuePrompt(
+            command_id=name, thread_id=THREAD, input=typed(text), client_user_message_id=name
+        )
+
+        async def steer() -> None:
+            while (turn_id := self._running()) is None:
+                if self.random.random() < NEVER_RUNS:
+                    return
+                await anyio.sleep(self.random.random() * 0.1)
+            sent: dict[str, Any] = {"input": typed(text), "clientUserMessageId": name}
+            self._ask("turn/steer", expectedTurnId=turn_id, **sent)
+            if self.random.random() < CUT_OFF:
+                await anyio.sleep(self.random.choice((0.0, 0.1, 1.0)))
+                result = await self.stage.operations.sessions.dispatch(command)
+                queued = [one for one in result.record.events if isinstance(one, ev.PromptQueued)]
+                self._note(lambda: self.queued.update({one.prompt_id: text for one in queued}))
+
+        self._begin("steer", steer)
+
+    def _running(self) -> str | None:
+        writer = self.stage.registry.loaded(THREAD)
+        return writer.state.running_turn_id if writer is not None else None
 
     def _withdraw(self) -> None:
         if not self.queued:

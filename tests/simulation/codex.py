@@ -10,7 +10,8 @@ from trimpoint.core.context.active_context import is_preamble
 from trimpoint.operations.routing.notification_router import NotificationRouter
 
 from tests.operations.stage import refusal
-from tests.simulation.link import SimulatedLink
+from tests.simulation.link import CLIENT_ID, SimulatedLink
+from tests.simulation.messages import compacted_file, raw_message, text_of
 from tests.threads.stage import THREAD
 
 QUESTION = "item/fileChange/requestApproval"
@@ -21,7 +22,6 @@ SUMMARY = "gist"
 LONGEST_STOP_S = 30.0
 # Of the ends that are not reported in time, those that are reported as the next turn begins.
 FORGOTTEN = 0.5
-CLIENT_ID = "clientUserMessageId"
 CHANGES_NAME = "thread/name/updated"
 # What each of the texts that the model sees belongs to: a turn, or None for what was injected.
 Seen = tuple[str | None, str]
@@ -31,8 +31,7 @@ class SimulatedCodex(SimulatedLink):
     """`accepted` has the prompts that a turn was begun for, and `started` those that the model saw,
     as often as it did; a Codex that dies in between loses them. `contexts` has what the model of
     each thread sees, `made` the method by which each thread was made. `queues` has the prompts that
-    wait in Codex, and `mute` how many ends of turns it will not report
-    in time.
+    wait in Codex, and `mute` how many ends of turns it will not report in time.
     """
 
     def __init__(self, random: Random) -> None:
@@ -105,6 +104,9 @@ class SimulatedCodex(SimulatedLink):
                 self.require(provider_id)
                 client_id = params.get(CLIENT_ID)
                 return self.begin_turn(provider_id, params["input"][0]["text"], client_id)
+            case "turn/steer":
+                self.require(provider_id)
+                return self.put_in(params, self.running.get(provider_id))
             case "thread/compact/start":
                 self.require(provider_id)
                 self.compact(provider_id)
@@ -190,9 +192,9 @@ class SimulatedCodex(SimulatedLink):
         return {"thread": {"id": provider_id, "path": None}, "model": "m"}
 
     def unload(self, provider_id: str) -> None:
+        self.loaded.discard(provider_id)  # before the end, which would begin another turn
         if provider_id in self.running:
             self.end(provider_id, "interrupted")
-        self.loaded.discard(provider_id)
 
     def up_to(self, provider_id: str, params: dict[str, Any]) -> list[Seen]:
         """Returns what the model sees in a fork at the turn that the parameters name."""
@@ -279,6 +281,7 @@ class SimulatedCodex(SimulatedLink):
         await self.pause()
         if self.is_over(provider_id, turn_id, epoch):
             return
+        self.read(provider_id, turn_id)
         self.contexts[provider_id].append((turn_id, f"answer to {text}"))
         item = raw_message("assistant", f"answer to {text}")
         self.say("rawResponseItem/completed", provider_id, turnId=turn_id, item=item)
@@ -304,16 +307,7 @@ class SimulatedCodex(SimulatedLink):
 
     def rollout(self, path: str) -> list[bytes]:
         """Returns the lines of the file of a compacted fork."""
-        turn_id = self.turns[path][-1]["id"]
-        message = raw_message("assistant", SUMMARY)
-        return [
-            msgspec.json.encode({"type": kind, "payload": payload})
-            for kind, payload in (
-                ("event_msg", {"type": "task_started", "turn_id": turn_id}),
-                ("response_item", message),
-                ("compacted", {"message": SUMMARY}),
-            )
-        ]
+        return compacted_file(self.turns[path][-1]["id"], SUMMARY)
 
     def ask(self, provider_id: str, turn_id: str) -> None:
         number = next(self._numbers)
@@ -333,13 +327,17 @@ class SimulatedCodex(SimulatedLink):
         self.say("turn/started", provider_id, turn=turn)
         prompt = self.prompts.get(turn_id)
         if prompt is not None:  # none begins a compaction
-            text = prompt["content"][0]["text"]
-            self.started.append(text)
-            self.turns[provider_id][-1]["items"].append(prompt)
-            self.contexts[provider_id].append((turn_id, text))
-            self.say("item/completed", provider_id, turnId=turn_id, item=prompt)
-            raw = raw_message("user", text)
-            self.say("rawResponseItem/completed", provider_id, turnId=turn_id, item=raw)
+            self.show(provider_id, turn_id, prompt)
+
+    def show(self, provider_id: str, turn_id: str, prompt: dict[str, Any]) -> None:
+        """Shows the model a prompt."""
+        text = prompt["content"][0]["text"]
+        self.started.append(text)
+        self.turns[provider_id][-1]["items"].append(prompt)
+        self.contexts[provider_id].append((turn_id, text))
+        self.say("item/completed", provider_id, turnId=turn_id, item=prompt)
+        raw = raw_message("user", text)
+        self.say("rawResponseItem/completed", provider_id, turnId=turn_id, item=raw)
 
     def end(self, provider_id: str, status: str) -> None:
         turn_id = self.stop(provider_id, status)
@@ -364,7 +362,20 @@ class SimulatedCodex(SimulatedLink):
         self.say("turn/completed", provider_id, turn=turn)
         self.ended.add(turn["id"])
 
+    def read(self, provider_id: str, turn_id: str) -> None:
+        """Has the model read what was put into its turn."""
+        for number, (text, client_id) in enumerate(self.unread.pop(provider_id, ())):
+            content = [{"type": "text", "text": text}]
+            prompt = {
+                "type": "userMessage",
+                "id": f"{turn_id}-s{number}-{text}",
+                "content": content,
+            }
+            self.accepted.add(text)
+            self.show(provider_id, turn_id, {**prompt, "clientId": client_id})
+
     def stop(self, provider_id: str, status: str = "interrupted") -> str:
+        self.unread.pop(provider_id, None)
         self.turns[provider_id][-1]["status"] = status
         return self.running.pop(provider_id)
 
@@ -387,12 +398,3 @@ class SimulatedCodex(SimulatedLink):
 
     def respond_error(self, request_id: Raw, code: int, message: str) -> None:
         self.respond(request_id, None)
-
-
-def raw_message(role: str, text: str) -> dict[str, Any]:
-    kind = "input_text" if role == "user" else "output_text"
-    return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
-
-
-def text_of(item: dict[str, Any]) -> str:
-    return "".join(str(one.get("text", "")) for one in item.get("content", ()))

@@ -9,11 +9,12 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
+from trimpoint.core.evolve import turn_folds
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Rejected
 from trimpoint.core.model.operations import Phase
-from trimpoint.gateway.commands import turn_starts
+from trimpoint.gateway.commands import queued_prompts, turn_starts
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.operations.deletions import Deletions
@@ -253,6 +254,16 @@ def never_ended(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LostEndings, "_watch_for", lambda self, *given: None)
 
 
+def read_and_sent(patch: pytest.MonkeyPatch) -> None:
+    """Leaves a prompt in the queue that the agent has read in a running turn."""
+    patch.setattr(turn_folds, "note_read", lambda state, client_id, turn_id: None)
+
+
+def sent_without_looking(patch: pytest.MonkeyPatch) -> None:
+    """Sends a queued prompt again that Codex did not answer in time, whether it has it or not."""
+    patch.setattr(queued_prompts, "is_recorded", lambda state, prompt: None)
+
+
 # One of so many first seeds finds it. On the day that this was written, less than half of them did.
 DEFECTS: dict[Plant, int] = {
     unordered: 200,
@@ -266,17 +277,19 @@ DEFECTS: dict[Plant, int] = {
     sent_before_durable: 300,
     never_read_back: 3_000,
     sent_to_the_next_codex: 400,
-    questions_kept: 4_000,
+    questions_kept: 8_000,
     archived_once: 3_000,
     deleted_before_durable: 200,
     told_twice: 1_000,
-    ready_before_durable: 5_000,
-    lost_behind_a_trim: 4_000,
-    asked_behind_a_trim: 5_000,
-    lines_of_the_dead: 2_000,
-    changed_under_a_revert: 5_000,
-    overtaken: 4_000,
+    ready_before_durable: 10_000,
+    lost_behind_a_trim: 8_000,
+    asked_behind_a_trim: 10_000,
+    lines_of_the_dead: 4_000,
+    changed_under_a_revert: 10_000,
+    overtaken: 8_000,
     echo_recorded: 200,
     subscribers_together: 200,
     never_ended: 600,
+    read_and_sent: 1_000,
+    sent_without_looking: 6_000,
 }

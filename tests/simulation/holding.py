@@ -19,7 +19,8 @@ from tests.gateway.stage import FakeClient
 from tests.operations.lives import life_of
 from tests.operations.stage import Stage
 from tests.simulation.acts import Acts
-from tests.simulation.codex import BY_ITSELF, SimulatedCodex, text_of
+from tests.simulation.codex import BY_ITSELF, SimulatedCodex
+from tests.simulation.messages import text_of
 from tests.threads.stage import THREAD, Disk
 
 # Longer than any wait of the daemon that ends by itself.

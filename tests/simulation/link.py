@@ -10,13 +10,14 @@ from msgspec import Raw
 from trimpoint.codex.appserver.errors import ProviderExited, ProviderFailure, ProviderTimeout
 from trimpoint.codex.appserver.peer import Outcome
 
-from tests.operations.stage import ScriptedCodex
+from tests.operations.stage import ScriptedCodex, refusal
 
 DEADLINE_S = 30.0
 NEVER_SILENT = ("turn/interrupt",)
 # Nothing follows from these but their answer, which may be late.
 LATE = ("thread/inject_items",)
 LONGEST_ANSWER_S = 5.0
+CLIENT_ID = "clientUserMessageId"
 # Codex answers these beside what is done about a thread.
 LOOKS = frozenset(
     {
@@ -42,6 +43,8 @@ class SimulatedLink(ScriptedCodex):
         self.on_step: Callable[[], None] = lambda: None
         self.on_asked: Callable[[str], None] = lambda _: None
         self._handling: dict[str, anyio.Lock] = {}
+        # What was put into running turns and not read yet, by thread.
+        self.unread: dict[str, list[tuple[str, str | None]]] = {}
 
     async def request(
         self, method: str, params: Any = None, *, deadline_s: float | None = None
@@ -99,6 +102,14 @@ class SimulatedLink(ScriptedCodex):
     def order_of(self, method: str, provider_id: str) -> anyio.Lock:
         """Returns the lock of a request; those that only look are handled beside all others."""
         return anyio.Lock() if method in LOOKS else self.turns_of(provider_id)
+
+    def put_in(self, params: dict[str, Any], running: str | None) -> dict[str, Any]:
+        """Puts a prompt into the running turn, if it is the one that is meant."""
+        if running != params["expectedTurnId"]:
+            raise refusal("no active turn to steer")
+        prompt = (params["input"][0]["text"], params.get(CLIENT_ID))
+        self.unread.setdefault(params["threadId"], []).append(prompt)
+        return {"turnId": running}
 
     def step(self) -> None:
         self.on_step()

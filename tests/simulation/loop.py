@@ -1,8 +1,10 @@
 """An event loop without a clock: when nothing is ready, time jumps to the next timer."""
 
 import asyncio
+import gc
 import heapq
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from random import Random
 from typing import Any
 
@@ -56,3 +58,17 @@ class SeededLoop(asyncio.BaseEventLoop):
 def run_without_clock(main: Callable[[], Awaitable[None]], random: Random | None = None) -> None:
     """Runs `main` on a `SeededLoop`."""
     anyio.run(main, backend_options={"loop_factory": lambda: SeededLoop(random)})
+
+
+@contextmanager
+def few_collections() -> Generator[None]:
+    """Has Python look for garbage less often: short days leave little of it."""
+    before = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()

@@ -19,10 +19,11 @@ from trimpoint.operations.compaction import compaction
 from tests.gateway.stage import FakeClient
 from tests.operations.stage import Stage, opened_stage
 from tests.simulation.acts import WEIGHTS, Acts
-from tests.simulation.codex import Seen, SimulatedCodex, raw_message
+from tests.simulation.codex import Seen, SimulatedCodex
 from tests.simulation.disk import SimulatedDisk
 from tests.simulation.holding import Holding
 from tests.simulation.loop import run_without_clock
+from tests.simulation.messages import raw_message
 from tests.threads.stage import THREAD, Disk
 
 # Few, so that many orders are tried in the time of one long day, and what fails is short.
@@ -47,6 +48,9 @@ THEME = (
     ("disk", "clear", "prompt"),
     ("prompt", "resume", "codex"),
 )
+# Every so many days is about one of these, and all others are what they were without them.
+RARE_EVERY, RARE_AT = 10, 7
+RARE = (("prompt", "steer", "steer", "codex", "daemon"), ("queue", "silence", "release"))
 KINDS, HOW_OFTEN = list(WEIGHTS), list(WEIGHTS.values())
 # Of the days, those with a subscriber of records that fails.
 DEFECTIVE = 0.1
@@ -68,6 +72,9 @@ class World:
         self.left = self.random.randint(FEWEST, MOST)
         self.disk.slowest_s = self.random.choice((0.01, 0.01, 0.01, 1.0))
         self.kinds = self._some_kinds()
+        if seed % RARE_EVERY == RARE_AT:
+            rare = self.random.choice(RARE)
+            self.kinds, self.left = ([*rare], [1] * len(rare)), MOST
         self.codex.slowest_s = self.random.choice((0.1, 0.1, 2.0))
         self.acts = Acts(self.random, self.codex)
         self.has_a_defect = self.random.random() < DEFECTIVE

@@ -147,10 +147,8 @@ export class App {
      */
     _opensView(thread) {
         const view = viewOf(unsent(this.prompts.draftOf(thread.id).value));
-        if (view?.panel) {
-            this.wantedSearch.value = view.query ?? "";
-            this.panel.value = view.panel;
-        }
+        this.wantedSearch.value = view?.query ?? this.wantedSearch.value;
+        this.panel.value = view?.panel ?? this.panel.value;
         this.dialog.value = view?.dialog ?? this.dialog.value;
         if (view && view.dialog !== "clear") { // what was typed stays until it is chosen
             this.prompts.change(thread.id, (draft) => ({ ...draft, text: "" }));
@@ -259,6 +257,7 @@ export class App {
             this.open.value?.joined(answer);
             this.refreshSoon();
         }
+        return answer !== null;
     }
 
     /**

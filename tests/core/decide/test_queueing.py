@@ -172,6 +172,52 @@ def test_a_queue_continues_after_the_daemon_died_in_a_turn() -> None:
     assert next_prompt(thread.state) is not None
 
 
+def begun_from_queue() -> Conversation:
+    """Returns a thread whose running turn began with the queued prompt "one"; "two" waits."""
+    thread = queued("one", "two")
+    end_turn(thread)
+    prompt = thread.state.queue[0]
+    thread.report(ev.TurnRequested(prompt.id))
+    thread.report(
+        ev.TurnStarted("from-queue", 1),
+        ev.TurnRequestEnded(prompt.id, "from-queue"),
+        ev.PromptSent(prompt.id, "from-queue"),
+    )
+    assert names(thread.state) == ["two"]
+    return thread
+
+
+def test_a_prompt_that_codex_never_had_is_first_in_the_queue_again_after_a_kill() -> None:
+    thread = begun_from_queue()
+    thread.do(client(wire.QueuePrompt, input=text("three")))
+    thread.do(internal.AbandonOpenWork("The daemon was restarted."))
+    assert names(thread.state) == names(thread.replayed()) == ["one", "two", "three"]
+    prompt = next_prompt(thread.state)
+    assert prompt is not None
+    assert is_recorded(thread.state, prompt) is None
+
+
+def test_a_prompt_that_codex_turns_out_to_have_leaves_the_queue_again() -> None:
+    thread = begun_from_queue()
+    thread.do(internal.AbandonOpenWork("The daemon was restarted."))
+    thread.report(user("from-queue", "one"))
+    prompt = next_prompt(thread.state)
+    assert prompt is not None
+    assert is_recorded(thread.state, prompt) == "from-queue"
+
+
+@pytest.mark.parametrize("status", ["completed", "interrupted"])
+def test_a_prompt_that_codex_has_stays_out_of_the_queue(status: str) -> None:
+    thread = begun_from_queue()
+    thread.report(user("from-queue", "one"))
+    thread.do(internal.AbandonOpenWork("The daemon was restarted."))
+    assert names(thread.state) == ["two"]
+    thread = begun_from_queue()
+    end_turn(thread, status)
+    assert names(thread.state) == ["two"]
+    assert thread.state.begun_with is None
+
+
 def test_a_prompt_that_is_being_sent_is_not_changed_any_more() -> None:
     thread = queued("one", "two")
     end_turn(thread)

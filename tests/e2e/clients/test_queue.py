@@ -127,8 +127,7 @@ async def test_the_queue_continues_after_the_daemon_was_killed(harness: Harness)
     assert prompts(request) == ["first", "one", "two"]
 
 
-@pytest.mark.parametrize("delay_s", [0.0, 0.01, 0.05])
-@pytest.mark.linux("a Codex that outlives its daemon is ended by its record")
+@pytest.mark.parametrize("delay_s", [0.0, 0.002, 0.005, 0.01, 0.02, 0.05])
 async def test_a_prompt_is_sent_once_if_the_daemon_is_killed_while_it_is_sent(
     harness: Harness, delay_s: float
 ) -> None:
@@ -148,8 +147,8 @@ async def test_a_prompt_is_sent_once_if_the_daemon_is_killed_while_it_is_sent(
         async with harness.daemon(), harness.client() as client:
             request = await last_request(harness, "two")
             shown = await client.request("timeline/read", threadId=thread_id, limit=20)
-    # Codex may have begun its turn and not stored the prompt: it is not sent again.
-    assert prompts(request) in (["first", "one", "two"], ["first", "two"])
+    # Codex may have begun its turn and not stored the prompt: then it is sent again.
+    assert prompts(request) == ["first", "one", "two"]
     said = [one["text"] for one in shown["entries"] if one.get("role") == "user"]
     assert said == ["first", "one", "two"]
 

@@ -26,6 +26,7 @@ from trimpoint.core.decide.queueing import (
     read_in,
     release_queue,
     reorder_queue,
+    taken_back,
     withdraw_prompt,
 )
 from trimpoint.core.decide.reverting import complete_revert, revert_to_checkpoint, roll_back_turns
@@ -302,6 +303,7 @@ def _abandon(state: ThreadState, reason: str) -> tuple[ev.AnyEvent, ...]:
         ev.TurnRequestEnded(request_id, None, reason) for request_id in state.turn_requests
     ]
     if state.running_turn_id is not None:
+        ended.extend(taken_back(state))
         ended.append(
             ev.TurnCompleted(state.running_turn_id, "interrupted", reason, items_heard=False)
         )

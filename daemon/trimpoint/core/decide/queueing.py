@@ -131,6 +131,16 @@ def is_recorded(state: ThreadState, prompt: QueuedPrompt) -> str | None:
     return None
 
 
+def taken_back(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
+    """Returns the event that puts the prompt of the running turn back into the queue, if Codex had
+    not said that it has the prompt when the daemon ended. `is_recorded` tells later whether it had.
+    """
+    one = state.begun_with
+    if one is None:
+        return ()
+    return (ev.PromptQueued(one.id, one.input, one.client_user_message_id),)
+
+
 def ends_unanswered(state: ThreadState, turn_id: str) -> bool:
     """Returns whether the thread's newest turn is this one, has completed, and ends with a prompt
     behind what the agent said: Codex took the prompt and asked the model no more.

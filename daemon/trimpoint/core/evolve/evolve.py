@@ -18,8 +18,9 @@ from trimpoint.core.evolve.queue_folds import (
     hold_queue,
     queue_prompt,
     release_queue,
-    remove_prompt,
     reorder_prompts,
+    take_prompt,
+    withdraw_prompt,
     without_long_input,
 )
 from trimpoint.core.evolve.retry_folds import request_recovery, retry_turn
@@ -366,8 +367,8 @@ FOLDS: Folds = {
     ev.PromptQueued: queue_prompt,
     ev.PromptEdited: edit_prompt,
     ev.PromptsReordered: reorder_prompts,
-    ev.PromptWithdrawn: remove_prompt,
-    ev.PromptSent: remove_prompt,
+    ev.PromptWithdrawn: withdraw_prompt,
+    ev.PromptSent: take_prompt,
     ev.QueueHeld: hold_queue,
     ev.QueueReleased: release_queue,
     ev.ContextLost: _intent_only,

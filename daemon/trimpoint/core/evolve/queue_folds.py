@@ -13,7 +13,11 @@ MAX_KEPT_INPUT_BYTES = 4_096
 def queue_prompt(state: ThreadState, event: ev.PromptQueued, at_ms: int) -> None:
     prompt = QueuedPrompt(event.prompt_id, event.input, event.client_user_message_id, at_ms)
     state.hold = state.hold if state.queue else None
-    state.queue = [*state.queue, prompt]
+    begun_with = state.begun_with
+    if begun_with is not None and begun_with.id == event.prompt_id:
+        state.queue = [begun_with, *state.queue]  # it was not sent, as far as the daemon knows
+    else:
+        state.queue = [*state.queue, prompt]
 
 
 def edit_prompt(state: ThreadState, event: ev.PromptEdited, at_ms: int) -> None:
@@ -31,9 +35,14 @@ def reorder_prompts(state: ThreadState, event: ev.PromptsReordered, at_ms: int) 
     state.queue = sorted(state.queue, key=lambda one: place.get(one.id, len(place)))
 
 
-def remove_prompt(
-    state: ThreadState, event: ev.PromptWithdrawn | ev.PromptSent, at_ms: int
-) -> None:
+def withdraw_prompt(state: ThreadState, event: ev.PromptWithdrawn, at_ms: int) -> None:
+    state.queue = [one for one in state.queue if one.id != event.prompt_id]
+
+
+def take_prompt(state: ThreadState, event: ev.PromptSent, at_ms: int) -> None:
+    """Takes a prompt out of the queue, and keeps it until Codex has it."""
+    if event.turn_id == state.running_turn_id and not state.entries_of(state.turns[-1]):
+        state.begun_with = next((one for one in state.queue if one.id == event.prompt_id), None)
     state.queue = [one for one in state.queue if one.id != event.prompt_id]
 
 

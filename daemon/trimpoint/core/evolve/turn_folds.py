@@ -60,6 +60,8 @@ def record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> Non
     index = state.turn_index[event.turn_id]
     if event.client_id:
         note_read(state, event.client_id, event.turn_id)
+    if event.role == "user":
+        state.begun_with = None
     if entry.is_message_of_model:
         state.turns[index].message_count += 1
         state.message_count += 1
@@ -163,7 +165,7 @@ def complete_turn(state: ThreadState, event: ev.TurnCompleted, at_ms: int) -> No
     if event.error_kind == ev.CONTEXT_WINDOW_EXCEEDED:
         note_overflow(state, turn)
     if state.running_turn_id == event.turn_id:
-        state.running_turn_id = None
+        state.running_turn_id = state.begun_with = None
         note_turn_end(state)
     state.may_have_missed |= event.status == "interrupted" and not event.items_heard
     if event.items_heard and state.generations[turn.generation - 1].raw_events:

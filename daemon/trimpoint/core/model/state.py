@@ -254,7 +254,8 @@ class ThreadState(msgspec.Struct):
     its name, and Codex does not have it yet, so another name that Codex reports is an older one.
     `former_names` are the last names before it: Codex may have one of them again after it was
     killed. `auto` is what a person chose to be done when the context fills up, None: as configured.
-    `draft` is a text that a person may accept.
+    `draft` is a text that a person may accept. `begun_with` is the prompt of the queue that the
+    running turn began with, until Codex reports that it has the prompt.
     """
 
     id: str = ""
@@ -315,6 +316,7 @@ class ThreadState(msgspec.Struct):
     auto: AutoMode | None = None
     draft: Draft | None = None
     handoffs: list[Handoff] = []
+    begun_with: QueuedPrompt | None = None
 
     @property
     def exists(self) -> bool:

@@ -396,5 +396,5 @@ class ChatApp(OtherScreens):
 
     def action_end(self) -> None:
         """Scrolls to the end of the history."""
-        self.workers.cancel_group(self, "older")
+        self.workers.cancel_group(self, "older")  # pyright: ignore[reportUnknownMemberType]
         self._transcript.to_end()

@@ -1,9 +1,6 @@
 """Lines that name keys: a click on the words does what the key does."""
 
-from typing import Any
-
 from textual import events
-from textual.app import App
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -12,8 +9,7 @@ from trimpoint.tui.model.clicks import key_clicked
 
 def press(widget: Widget, key: str) -> None:
     """Does what the key does where the widget is."""
-    app: App[Any] = widget.app  # pyright: ignore[reportUnknownMemberType]
-    app.simulate_key(key)
+    getattr(widget, "app").simulate_key(key)  # noqa: B009 - its type is not wholly known
 
 
 class KeyLine(Static):

@@ -19,6 +19,7 @@ from tests.simulation.loop import run_without_clock
 from tests.threads.stage import OTHER, THREAD, Disk, Store, begin
 
 SOON_S = SLOW_S + 1
+AT_ONCE = 0
 
 
 @dataclass
@@ -107,7 +108,7 @@ def test_while_a_disk_hangs_nothing_more_is_begun_and_everything_is_read() -> No
         writer = await scene.registry.thread(OTHER)
         held = writer.unwritten_bytes
         for number in range(2, 50):
-            with anyio.fail_after(0), pytest.raises(JournalRefuses, match=SLOW):
+            with anyio.fail_after(AT_ONCE), pytest.raises(JournalRefuses, match=SLOW):
                 await scene.registry.dispatch(rename(number, OTHER))
         assert writer.unwritten_bytes == held
         new = internal.CreateThread("01900000-0000-7000-8000-000000000003", "/", "started", b"{}")

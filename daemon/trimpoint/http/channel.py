@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from h11 import Event
 
 MAX_HEAD_BYTES = 16 * 1024
+STALLED_S = 60.0
+"""After so long without taking a byte, a client has its connection closed."""
 _READ_BYTES = 64 * 1024
 _LENGTHS = frozenset({"content-length", "transfer-encoding"})
 
@@ -104,7 +106,7 @@ class HttpChannel:
 
     async def send_raw(self, data: bytes) -> None:
         """Sends bytes that are not HTTP, or a response that was encoded elsewhere."""
-        await send_all(self._transport.sink, data)
+        await send_all(self._transport.sink, data, STALLED_S)
 
     async def _next_event(self) -> "Event | None":
         while (event := self._http.next_event()) is h11.NEED_DATA:

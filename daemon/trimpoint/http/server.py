@@ -88,7 +88,8 @@ class HttpServer:
         except h11.RemoteProtocolError as error:
             await _answer_bad_request(channel, error)
         except OSError as error:
-            log.info("http_client_gone", peer=transport.peer, detail=error.strerror)
+            detail = error.strerror or "it took no more"
+            log.info("http_client_gone", peer=transport.peer, detail=detail)
 
     async def _answer(
         self, transport: Transport, channel: HttpChannel, request: Request, login: Login | None

@@ -1,5 +1,7 @@
 """Reads and writes byte streams in tasks that may wait, without a queue."""
 
+import math
+
 import anyio
 
 from trimpoint.streams.ends import Sink, Source
@@ -17,14 +19,16 @@ async def receive_some(source: Source, max_bytes: int) -> bytes:
             await anyio.wait_readable(source.fileno())
 
 
-async def send_all(sink: Sink, data: bytes) -> None:
+async def send_all(sink: Sink, data: bytes, patience_s: float = math.inf) -> None:
     """Writes all of `data`, waiting for room as needed.
 
-    :raises OSError: when the stream is broken.
+    :raises OSError: when the stream is broken; `TimeoutError` when there is no room for
+        `patience_s`.
     """
     rest = memoryview(data)
     while rest:
         try:
             rest = rest[sink.write(rest) :]
         except BlockingIOError:
-            await anyio.wait_writable(sink.fileno())
+            with anyio.fail_after(patience_s):
+                await anyio.wait_writable(sink.fileno())

@@ -69,6 +69,8 @@ class TurnStarts:
             yield
         finally:
             self._client_prompts[thread_id] -= 1
+            if not self._client_prompts[thread_id]:
+                del self._client_prompts[thread_id]
 
     async def ready(self, thread_id: str) -> tuple[ReadySession, Baseline | None]:
         """Waits until the thread is ready for a turn, and returns its session and the baseline

@@ -97,6 +97,18 @@ def test_what_is_pinned_stays_and_what_was_cleared_is_not_pinned() -> None:
     assert len(thread.state.pins) == 2
 
 
+def test_what_was_pinned_since_does_not_leave_by_a_redo() -> None:
+    thread = started(turns=4)
+    cleared(thread, 2, 3)
+    act(thread, client(wire.UndoTrim))
+    pin(thread, 3)
+    refused = thread.when(client(wire.UndoTrim, redo=True)).rejected(Reason.NOTHING_TO_UNDO)
+    assert "Turn 3 has been pinned since" in refused.message
+    act(thread, client(wire.UnpinContext))
+    act(thread, client(wire.UndoTrim, redo=True))
+    assert shown(thread) == of_turns(1, 4)
+
+
 @pytest.mark.parametrize(
     ("first", "last", "reason", "said"),
     [

@@ -15,10 +15,12 @@ from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.context.context_size import exceeds, window_of
 from trimpoint.core.context.generations import generation_behind
+from trimpoint.core.context.pins import standing_pins
 from trimpoint.core.context.provider_compactions import OwnCompaction, newest_own_compaction
+from trimpoint.core.decide.trimming import UNPINNED
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp
-from trimpoint.core.model.ledger import Boundary, undone_trim
+from trimpoint.core.model.ledger import Boundary, Discard, undone_trim
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
 
@@ -111,6 +113,9 @@ def _plan_redo(state: ThreadState) -> UndoPlan | Rejected:
         sealed = "The compaction cannot be made again: only Codex could read its summary."
         again = CommandHint("/compact", "summarizes once more")
         return Rejected(Reason.NOT_SUPPORTED, sealed, hints=(again,))
+    if discard is not None and (pinned := _pinned_since(state, discard)):
+        said = f"Turn {pinned[0]} has been pinned since, and would leave the context."
+        return Rejected(Reason.NOTHING_TO_UNDO, said, hints=UNPINNED)
     context = msgspec.structs.replace(
         state,
         trim_points=[*state.trim_points, *([point] if point is not None else [])],
@@ -124,6 +129,13 @@ def _planned(state: ThreadState, boundary: Boundary, context: ThreadState, reaso
     return UndoPlan(
         boundary, context, generation_behind(state, point, context.active_turns, reason)
     )
+
+
+def _pinned_since(state: ThreadState, discard: Discard) -> list[int]:
+    """Returns the numbers of the pinned turns of which a discard takes or masks something."""
+    taken = {*discard.positions, *discard.masks}
+    pinned = (pin.turn_id for pin in standing_pins(state))
+    return [state.turn_index[one] + 1 for one in pinned if one is not None and one in taken]
 
 
 def newest_boundary(state: ThreadState) -> Boundary | None:

@@ -64,6 +64,20 @@ def test_what_an_activity_has_printed_stands_in_a_fence_that_it_cannot_end() -> 
     assert text.endswith("x\n… 1 more character\n```\n")
 
 
+def test_what_the_agent_asked_is_called_a_question() -> None:
+    asked = TimelineActivity(
+        id="1",
+        turn_id="1",
+        activity="userInput",
+        title="Which? This",
+        created_at="",
+        trimmed=False,
+        trim_point_id=None,
+        detail=None,
+    )
+    assert "- Question: `Which? This`\n" in "".join(markdown(HEADING, [asked]))
+
+
 def test_an_export_without_pruned_entries_says_how_many_it_omits() -> None:
     text = "".join(markdown(HEADING, entries(lived(), pruned=False)))
     assert "What is it?" not in text

@@ -17,6 +17,7 @@ from trimpoint_protocol.readmodel import (
 )
 from trimpoint_protocol.unified import Agent
 
+from trimpoint.core.model.asked import ASKED
 from trimpoint.core.model.decision import counted
 from trimpoint.core.model.shell_commands import as_typed, in_one_line
 
@@ -28,6 +29,7 @@ _ACTIVITIES = {
     "mcpToolCall": "Tool",
     "dynamicToolCall": "Tool",
     "toolResult": "Result",
+    ASKED: "Question",
     "webSearch": "Web search",
     "reasoning": "Thinking",
     "plan": "Plan",

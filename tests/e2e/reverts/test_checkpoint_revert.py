@@ -35,13 +35,16 @@ async def test_a_revert_takes_files_ledger_and_context_back_to_a_turn(harness: H
         outcome = await talk.type("/revert 1")
         reverted = worktree_files(harness.worktree)
         snapshot = await talk.snapshot()
+        read = await talk.client.request("thread/read", threadId=talk.thread_id)
         request = await talk.turn()
+        listed = await talk.client.request("thread/list")
         undone = await talk.type("/revert --undo")
         again = await talk.turn()
         status = git(harness.worktree, "status", "--porcelain")
     assert outcome["status"] == "completed", outcome
     assert reverted == then != now
     assert len(snapshot["turns"]) == 1
+    assert [one["threadSource"] for one in (read["thread"], *listed["data"])] == [None, None]
     assert seen_turns(request, 4) == [1, 4]
     assert undone["status"] == "completed", undone
     assert worktree_files(harness.worktree) == now

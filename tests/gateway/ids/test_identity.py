@@ -1,4 +1,4 @@
-"""Deltas that come many at once show clients the same ids as those that come alone."""
+"""What clients are shown of ids and names that Codex has and they do not."""
 
 from types import SimpleNamespace
 from typing import cast
@@ -33,3 +33,13 @@ def test_a_run_of_deltas_shows_what_each_would_show_after_a_retry_of(
     assert identity.run_to_client(METHOD, lines).split(b"\n") == [
         identity.notification_to_client(METHOD, line) for line in lines
     ]
+
+
+def test_the_name_that_a_fork_has_for_an_operation_of_ours_is_not_shown() -> None:
+    registry = SimpleNamespace(renamed=RENAMED, retried={}, owner_of=RENAMED.get)
+    identity = Identity(cast("ThreadRegistry", registry))
+    quoted = r'"preview":"\"threadSource\":\"trimpoint-1\""'
+    thread = f'{{"id":"{THREAD}","threadSource":"trimpoint-{TURN}",{quoted}}}'
+    shown = f'{{"id":"{OWN_THREAD}","threadSource":null,{quoted}}}'
+    assert identity.to_client(thread.encode()) == shown.encode()
+    assert identity.to_client(shown.encode()) == shown.encode()

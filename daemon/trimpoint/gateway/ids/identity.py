@@ -2,6 +2,8 @@
 provider threads.
 """
 
+import re
+
 from msgspec import Raw
 
 from trimpoint.codex.appserver.errors import ProviderError
@@ -13,6 +15,8 @@ from trimpoint.threads.registry import ThreadRegistry
 # The parameters hold raw items, in which no id may be changed.
 WITH_RAW_ITEMS = RAW_EVENTS | {"thread/realtime/itemAdded", "thread/inject_items"}
 LARGE_PARAMS_BYTES = 64 * 1024
+# The name of a fork for an operation of ours. Text has no bare quotation marks.
+OWN_SOURCE = re.compile(rb'"threadSource":"trimpoint-[^"]*"')
 
 
 class Identity:
@@ -56,7 +60,8 @@ class Identity:
         """Returns a message of Codex with its provider ids replaced by stable ids."""
         if not self._registry.renamed or not idmap.mentions_any(message, self._registry.renamed):
             return message
-        return idmap.rewrite_ids_in_encoded(message, self._registry.renamed.get)
+        shown = idmap.rewrite_ids_in_encoded(message, self._registry.renamed.get)
+        return OWN_SOURCE.sub(b'"threadSource":null', shown)
 
     def error_to_client(self, error: Exception) -> Exception:
         """Returns an error of Codex with stable ids in it; any other exception unchanged."""

@@ -20,7 +20,7 @@ from trimpoint.codex.appserver.versions import FORKS_WITHOUT_INJECTED, TAKES_ANY
 from trimpoint.codex.history.model_input import is_sealed, own_items
 from trimpoint.codex.history.rollout import Ending, injected_ending, lines_before_turn
 from trimpoint.codex.history.rollout_files import conversation_lines, threads_of_source
-from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.operations.provider.inherit import inherit_as_fork
 from trimpoint.operations.provider.settings import fork_as_start_params
 
@@ -61,11 +61,14 @@ class Forking:
         return (self._link.version or (0,)) >= FORKS_WITHOUT_INJECTED
 
     async def fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
-        """Forks a provider thread for the open operation, with the parameters of `thread/fork`, and
-        returns Codex's answer. Call it inside `router.buffering()`.
+        """Forks a provider thread with the parameters of `thread/fork`, for the open operation or,
+        if there is none, a client; returns Codex's answer. Call it inside `router.buffering()`.
         """
+        operation = state.open_operation
+        if operation is None:  # of a client, who has the fork where there is an answer
+            return await self._fork(state, params)
         if self._takes_any_source and not params.get("ephemeral"):
-            params = {**params, "threadSource": _source_for(state)}
+            params = {**params, "threadSource": _source_for(operation)}
         try:
             return await self._fork(state, params)
         except ProviderError:
@@ -83,7 +86,7 @@ class Forking:
         paths = [one.rollout_path for one in state.generations if one.rollout_path is not None]
         if operation is None or not paths:
             return
-        source, since_ms = _source_for(state), operation.started_at_ms - CLOCK_STEPS_MS
+        source, since_ms = _source_for(operation), operation.started_at_ms - CLOCK_STEPS_MS
         found = await anyio.to_thread.run_sync(threads_of_source, paths[-1], source, since_ms)
         serving = {one.provider_thread_id for one in state.generations}
         log.info("forks_looked_for", thread_id=state.id, found=found)
@@ -173,7 +176,8 @@ class Forking:
         return given
 
 
-def _source_for(state: ThreadState) -> str:
-    """Returns the `threadSource` of forks that are made for the open operation."""
-    operation = state.open_operation
-    return f"trimpoint-{operation.id if operation is not None else state.id}"
+def _source_for(operation: Operation) -> str:
+    """Returns the `threadSource` of forks that are made for an operation; clients are not shown it
+    (`gateway/ids/identity.py`).
+    """
+    return f"trimpoint-{operation.id}"

@@ -119,7 +119,7 @@ class CompactContext(ClientCommand, frozen=True, kw_only=True, tag="thread.conte
 class AcceptDraft(ClientCommand, frozen=True, kw_only=True, tag="thread.draft.accept"):
     """`/accept`: do what the thread's draft was made for, with `text` in place of what the model
     wrote, unless it is absent. Of a summary, turns that ran since stay word for word. `draftId`,
-    when given, must name the draft that would be accepted.
+    when given, must be the id of the draft that would be accepted, or its end.
     """
 
     draft_id: Identifier | None = None

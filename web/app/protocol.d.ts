@@ -1,7 +1,7 @@
 // Made by scripts/generate-docs from protocol/trimpoint_protocol. Do not edit.
 
 /**
- * `/accept`: do what the thread's draft was made for, with `text` in place of what the model wrote, unless it is absent. Of a summary, turns that ran since stay word for word. `draftId`, when given, must name the draft that would be accepted.
+ * `/accept`: do what the thread's draft was made for, with `text` in place of what the model wrote, unless it is absent. Of a summary, turns that ran since stay word for word. `draftId`, when given, must be the id of the draft that would be accepted, or its end.
  */
 export type AcceptDraft = {
     type: "thread.draft.accept";

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 from trimpoint.core.commands.arguments import DRAFT_ID, DRAFT_PREFIX, text, word
 from trimpoint.core.commands.declaration import Change, CommandIds, Done, Group
 
+_SHOWN_CHARS = 4
+
 if TYPE_CHECKING:
     from trimpoint_protocol.commands import AcceptDraft
 
@@ -49,5 +51,7 @@ class Accept(Change):
 
 
 def accepting(draft: "Draft") -> str:
-    """Returns the command that takes this draft, behind which a client types the person's text."""
-    return f"/{Accept.command} {DRAFT_PREFIX}{draft.id}"
+    """Returns the command that takes this draft, behind which a client types the person's text. The
+    end of the id tells it from an earlier draft.
+    """
+    return f"/{Accept.command} {DRAFT_PREFIX}{draft.id[-_SHOWN_CHARS:]}"

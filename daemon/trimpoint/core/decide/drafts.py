@@ -64,7 +64,7 @@ def accept(state: ThreadState, command: wire.AcceptDraft, stamp: Stamp) -> Decis
     draft = state.draft
     if draft is None:
         return Rejected(Reason.USAGE, _NONE, hints=_ANEW)
-    if command.draft_id not in (None, draft.id):
+    if not draft.id.endswith(command.draft_id or ""):
         return Rejected(Reason.USAGE, _ANOTHER, hints=_ANEW)
     text = draft.text if command.text is None else unless_blank(command.text)
     if text is None:

@@ -11,6 +11,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.threads.ids import new_uuid7
 from trimpoint_protocol.commands import CompactContext, RevertToCheckpoint
 
+from tests.core.given import started
 from tests.operations.stage import Stage, opened_stage
 from tests.threads.stage import THREAD
 
@@ -77,5 +78,25 @@ async def test_codex_is_told_no_name_that_it_would_refuse(tmp_path: Path) -> Non
         stage.codex.answers["thread/fork"] = fork
         await stage.operations.sessions.dispatch(COMPACT)
         await stage.ended(await stage.registry.thread(THREAD))
+        assert ["threadSource" in one for one in asked] == [False]
+        assert deleted(stage) == []
+
+
+async def test_a_fork_of_a_client_has_no_name_and_is_not_deleted_while_an_operation_is_open() -> (
+    None
+):
+    thread = started(turns=4)
+    thread.begin_compaction()
+    assert thread.state.open_operation is not None
+    async with opened_stage() as stage:
+        asked: list[dict[str, Any]] = []
+
+        async def fork(params: dict[str, Any]) -> Any:
+            asked.append(params)
+            raise ProviderTimeout("thread/fork", 60.0)
+
+        stage.codex.answers["thread/fork"] = fork
+        with pytest.raises(ProviderTimeout):
+            await stage.operations.threads.forking.fork(thread.state, {"threadId": THREAD})
         assert ["threadSource" in one for one in asked] == [False]
         assert deleted(stage) == []

@@ -60,17 +60,15 @@ class Forking:
         """Returns whether a fork at a turn has exactly the context of that turn."""
         return (self._link.version or (0,)) >= FORKS_WITHOUT_INJECTED
 
-    async def fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
-        """Forks a provider thread with the parameters of `thread/fork`, for the open operation or,
-        if there is none, a client; returns Codex's answer. Call it inside `router.buffering()`.
-        """
+    async def fork_for_operation(self, state: ThreadState, params: dict[str, Any]) -> Raw:
+        """Does as `fork` for the open operation: a fork whose answer is lost is deleted."""
         operation = state.open_operation
-        if operation is None:  # of a client, who has the fork where there is an answer
-            return await self._fork(state, params)
-        if self._takes_any_source and not params.get("ephemeral"):
+        if operation is None or params.get("ephemeral"):
+            return await self.fork(state, params)
+        if self._takes_any_source:
             params = {**params, "threadSource": _source_for(operation)}
         try:
-            return await self._fork(state, params)
+            return await self.fork(state, params)
         except ProviderError:
             raise
         except ProviderFailure:  # it may have been made, or is about to be
@@ -98,8 +96,9 @@ class Forking:
     def _takes_any_source(self) -> bool:
         return (self._link.version or (0,)) >= TAKES_ANY_SOURCE
 
-    async def _fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
-        """Calls `thread/fork`.
+    async def fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
+        """Forks a provider thread with the parameters of `thread/fork`, and returns Codex's answer.
+        Call it inside `router.buffering()`.
 
         Codex regards a thread that ends with injected items as interrupted in a turn, and tells the
         model of each fork that the person did so (measured: 0.133 to 0.171). Such a thread is

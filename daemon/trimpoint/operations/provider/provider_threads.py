@@ -31,7 +31,7 @@ from trimpoint.codex.appserver.versions import FORKS_AT_TURNS
 from trimpoint.codex.notifications.watches import TurnWatch, Watch
 from trimpoint.codex.project_trust import ProjectTrust
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.state import Generation, ThreadState
+from trimpoint.core.model.state import Generation
 from trimpoint.operations.history.resync import catch_up
 from trimpoint.operations.provider.archiving import Archiving
 from trimpoint.operations.provider.client_resumes import ClientResume
@@ -163,10 +163,6 @@ class ProviderThreads:
         self._loaded.add(str(generation.provider_thread_id))
         return facts
 
-    async def fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
-        """Forks a provider thread; see `Forking.fork`."""
-        return await self.forking.fork(state, params)
-
     @property
     def forks_exactly(self) -> bool:
         """Returns whether a fork at a turn has exactly the context of that turn."""
@@ -204,7 +200,7 @@ class ProviderThreads:
         if ephemeral:
             params |= {"ephemeral": True, "approvalPolicy": "never", "sandbox": "read-only"}
         with self.router.buffering():
-            fork = thread_in(await self.fork(writer.state, params))
+            fork = thread_in(await self.forking.fork_for_operation(writer.state, params))
             role = ThreadRole.HIDDEN if ephemeral or hidden else ThreadRole.TEMPORARY
             return self._temporary(writer, fork, role)
 
@@ -264,14 +260,15 @@ class ProviderThreads:
             if (self.link.version or (0,)) < FORKS_AT_TURNS:
                 raise ProviderLacks("thread/fork at a turn")
             params["lastTurnId"] = last_turn_id
+        fork = partial(self.forking.fork_for_operation, writer.state, params)
         try:
-            return await self._hide(writer, partial(self.fork, writer.state, params))
+            return await self._hide(writer, fork)
         except ProviderError as error:
             if not is_archived_error(error):
                 raise
         await self.link.request("thread/unarchive", {"threadId": provider_id})
         try:
-            return await self._hide(writer, partial(self.fork, writer.state, params))
+            return await self._hide(writer, fork)
         finally:
             with anyio.CancelScope(shield=True):
                 await self._archiving.archive(provider_id)

@@ -175,7 +175,7 @@ class ThreadMethods:
             if open_thread is not None:
                 raw = await open_thread()
             elif parent is not None:
-                raw = await once_stored(parent, partial(self._threads.fork, parent, whole))
+                raw = await once_stored(parent, partial(self._threads.forking.fork, parent, whole))
             else:
                 raw = await self._link.request(client_request.method, whole)
             opened = await beside_the_loop(raw, opened_thread)

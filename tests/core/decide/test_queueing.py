@@ -197,6 +197,39 @@ def test_a_prompt_that_codex_never_had_is_first_in_the_queue_again_after_a_kill(
     assert is_recorded(thread.state, prompt) is None
 
 
+def test_a_prompt_with_which_codex_ends_twice_is_not_sent_a_third_time() -> None:
+    thread = begun_from_queue()
+    thread.do(internal.AbandonOpenWork("Codex went away"))
+    prompt = thread.state.queue[0]
+    thread.report(ev.TurnRequested(prompt.id))
+    thread.report(ev.TurnStarted("again", 1), ev.PromptSent(prompt.id, "again"))
+    thread.do(internal.AbandonOpenWork("Codex went away"))
+    assert names(thread.state) == ["one", "two"]
+    assert next_prompt(thread.state) is None
+    assert thread.state.hold is not None
+    assert thread.state.hold.reason == "refused"
+
+
+def test_an_image_that_codex_never_had_is_not_taken_for_recorded() -> None:
+    thread = started()
+    thread.do(client(wire.QueuePrompt, input=[IMAGE]))
+    [prompt] = thread.state.queue
+    thread.report(ev.TurnRequested(prompt.id))
+    thread.report(ev.TurnStarted("from-queue", 1), ev.PromptSent(prompt.id, "from-queue"))
+    thread.do(internal.AbandonOpenWork("The daemon was restarted."))
+    [prompt] = thread.state.queue
+    assert is_recorded(thread.state, prompt) is None
+    thread.report(user("from-queue", "[image: data:image/png;base64]"))
+    assert is_recorded(thread.state, prompt) == "from-queue"
+
+
+def test_an_entry_of_an_older_turn_says_nothing_of_the_running_one() -> None:
+    thread = begun_from_queue()
+    thread.report(user(thread.state.turns[0].id, "something late"))
+    thread.do(internal.AbandonOpenWork("The daemon was restarted."))
+    assert names(thread.state) == ["one", "two"]
+
+
 def test_a_prompt_that_codex_turns_out_to_have_leaves_the_queue_again() -> None:
     thread = begun_from_queue()
     thread.do(internal.AbandonOpenWork("The daemon was restarted."))

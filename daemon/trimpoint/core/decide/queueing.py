@@ -21,6 +21,7 @@ from trimpoint.core.model.queue import QueuedPrompt, texts_of
 from trimpoint.core.model.state import ThreadState
 
 MAX_QUEUED = 200
+_ENDED_TWICE = "Codex ended twice as it was sent this prompt."
 MAX_TEXT_CHARS = 1_048_576
 """As many characters of text as Codex takes in one prompt."""
 
@@ -123,7 +124,10 @@ def is_recorded(state: ThreadState, prompt: QueuedPrompt) -> str | None:
     """
     if prompt.sent_behind is None:
         return None
-    texts = texts_of(prompt.parts)
+    if (read_in := state.prompts_read.get(prompt.client_user_message_id)) is not None:
+        return read_in
+    # An image alone is named by its kind.
+    texts = texts_of(prompt.parts) or [f"[{part.get('type')}:" for part in prompt.parts]
     for turn in state.turns[prompt.sent_behind :]:
         said = "\n".join(one.text for one in state.entries_of(turn) if one.role == "user")
         if all(text in said for text in texts):
@@ -132,13 +136,15 @@ def is_recorded(state: ThreadState, prompt: QueuedPrompt) -> str | None:
 
 
 def taken_back(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
-    """Returns the event that puts the prompt of the running turn back into the queue, if Codex had
-    not said that it has the prompt when the daemon ended. `is_recorded` tells later whether it had.
+    """Returns the events that put the prompt of the running turn back into the queue, if Codex had
+    not said that it has the prompt when it or the daemon ended. `is_recorded` tells later whether
+    it had. The second time the queue is held: it may be the prompt that ends Codex.
     """
     one = state.begun_with
     if one is None:
         return ()
-    return (ev.PromptQueued(one.id, one.input, one.client_user_message_id),)
+    held = (ev.QueueHeld("refused", _ENDED_TWICE),) if one.came_back else ()
+    return (ev.PromptQueued(one.id, one.input, one.client_user_message_id), *held)
 
 
 def ends_unanswered(state: ThreadState, turn_id: str) -> bool:

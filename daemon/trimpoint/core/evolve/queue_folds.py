@@ -15,7 +15,7 @@ def queue_prompt(state: ThreadState, event: ev.PromptQueued, at_ms: int) -> None
     state.hold = state.hold if state.queue else None
     begun_with = state.begun_with
     if begun_with is not None and begun_with.id == event.prompt_id:
-        state.queue = [begun_with, *state.queue]  # it was not sent, as far as the daemon knows
+        state.queue = [msgspec.structs.replace(begun_with, came_back=True), *state.queue]
     else:
         state.queue = [*state.queue, prompt]
 

@@ -60,7 +60,7 @@ def record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> Non
     index = state.turn_index[event.turn_id]
     if event.client_id:
         note_read(state, event.client_id, event.turn_id)
-    if event.role == "user":
+    if event.role == "user" and event.turn_id == state.running_turn_id:
         state.begun_with = None
     if entry.is_message_of_model:
         state.turns[index].message_count += 1

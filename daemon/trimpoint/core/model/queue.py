@@ -11,6 +11,7 @@ class QueuedPrompt(msgspec.Struct, frozen=True):
 
     `sent_behind` is the number of turns that the thread had when the prompt was sent to Codex. It
     is None before that, and stays if the daemon or Codex ends before Codex has answered.
+    `came_back`: its turn had begun, and Codex ended without saying that it has the prompt.
     """
 
     id: str
@@ -18,6 +19,7 @@ class QueuedPrompt(msgspec.Struct, frozen=True):
     client_user_message_id: str
     queued_at_ms: int
     sent_behind: int | None = None
+    came_back: bool = False
 
     @property
     def parts(self) -> list[dict[str, Any]]:

@@ -28,7 +28,12 @@ class UnansweredPrompts:
         registry.subscribe(self._on_record)
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
-        ended = [one.turn_id for one in record.events if isinstance(one, ev.TurnCompleted)]
+        # What another program's turn ended with, which was read back, is that program's business.
+        ended = [
+            one.turn_id
+            for one in record.events
+            if isinstance(one, ev.TurnCompleted) and one.items_heard
+        ]
         writer = self._registry.loaded(thread_id) if ended else None
         if writer is not None and ends_unanswered(writer.state, ended[-1]):
             spawn(self._tasks, self._answer, thread_id)

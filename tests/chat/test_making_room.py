@@ -1,8 +1,11 @@
 """Clearing, compacting and masking at a turn, by keys and by mouse; and what else can be clicked."""
 
 import pytest
+from rich.console import Console
+from rich.text import Text
 from trimpoint.testkit import say
-from trimpoint.tui.model.clicks import key_clicked
+from trimpoint.tui.model.clicks import key_clicked, keyed
+from trimpoint.tui.model.state import Notice, Tone
 from trimpoint.tui.model.stretches import acts_at
 
 from tests.chat.piloted import Piloted, piloted
@@ -33,12 +36,13 @@ def test_what_can_be_done_at_a_turn_names_each_stretch_once() -> None:
         ("✗ The turn failed. Alt+R tries it again.", "failed", None),
         ("next a prompt · Alt+↑ changes", "changes", "alt+up"),
         ("What the Tabs and Escape do", "do", None),
-        ("? something", "some", "question_mark"),
+        ("? what can be done", "what", "question_mark"),
     ],
 )
 def test_the_words_about_a_key_can_be_clicked(line: str, words: str, key: str | None) -> None:
-    assert key_clicked(line, line.index(words)) == key
-    assert key_clicked(line, len(line)) is None
+    console, at = Console(), line.index(words)
+    assert key_clicked(keyed(line, "dim").get_style_at_offset(console, at)) == key
+    assert key_clicked(Text(line, "dim").get_style_at_offset(console, at)) is None
 
 
 async def three_turns(stage: CliHarness, chat: Piloted) -> None:
@@ -105,3 +109,13 @@ async def test_a_turn_is_chosen_in_the_conversation_and_cleared_by_mouse(
         await chat.clicks("closes")
         await chat.clicks("[Context")
         await chat.shows("Space marks")
+
+
+@pytest.mark.codex
+async def test_keys_that_others_name_are_not_pressed_by_a_click(stage: CliHarness) -> None:
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        await chat.shows("[new thread")
+        chat.state.notice = Notice(Tone.NEUTRAL, "Ctrl+T is what to press")
+        await chat.clicks("is what to press")
+        await chat.clicks("[new thread")
+        await chat.shows("Enter opens")

@@ -7,6 +7,7 @@ from itertools import accumulate
 from rich.text import Text
 from textual import events
 from textual.geometry import Size
+from textual.widgets import Static
 from trimpoint_protocol.readmodel import QueueHold
 
 from trimpoint.cli.terminal import one_line, printable
@@ -14,17 +15,18 @@ from trimpoint.cli.views.age import duration
 from trimpoint.cli.views.threads_view import busy_words
 from trimpoint.core.model.decision import counted
 from trimpoint.tui.model.attention import others_that_ask
+from trimpoint.tui.model.clicks import keyed
 from trimpoint.tui.model.prompt import text_of
 from trimpoint.tui.model.state import ChatState, LinkState, Notice, Tone
 from trimpoint.tui.model.status import LEVELS, status_bar
-from trimpoint.tui.widgets.key_line import KeyLine, press
+from trimpoint.tui.widgets.key_line import KeyLine, act
 
 SPIN_S = 0.12
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TONES = {Tone.DONE: ("✓", "green"), Tone.NEUTRAL: ("–", "yellow"), Tone.PROBLEM: ("✗", "red")}
 _MAX_QUEUED = 3
 _BRIEF_S = 5.0
-_NEW_BELOW = Text.assemble(("↓ new below", "cyan"), (" · Ctrl+End goes there", "dim"))
+_NEW_BELOW = Text("↓ new below", "cyan").append_text(keyed(" · Ctrl+End goes there", "dim"))
 _CONTEXT = "[Context:"
 _HOLDS = {
     "interrupted": "The queue waits because the turn was interrupted",
@@ -34,7 +36,7 @@ _HOLDS = {
 _MARGIN_ROWS = 1  # as the style sheet has it
 
 
-class Quiet(KeyLine):
+class Quiet(Static):
     """A widget that writes to the terminal only when its text changes."""
 
     shown: Text | None = None
@@ -54,7 +56,7 @@ class StatusBar(Quiet):
         at = event.get_content_offset(self)
         if at is not None and self.shown is not None:
             context = self.shown.plain.find(_CONTEXT)
-            press(self, "ctrl+x" if 0 <= context <= at.x else "ctrl+t")
+            act(self, "inspect" if 0 <= context <= at.x else "threads")
 
     def show(self, state: ChatState, width: int) -> None:
         """Draws the state for a screen of `width` columns."""
@@ -69,7 +71,7 @@ class StatusBar(Quiet):
         self.show_text(text)
 
 
-class ActivityBar(Quiet):
+class ActivityBar(KeyLine, Quiet):
     """The lines above the composer: activity, queued prompts, advice, and the last notice."""
 
     _busy_since: float | None = None
@@ -116,7 +118,8 @@ def _asking(state: ChatState) -> list[Text]:
     if not others:
         return []
     words = "another thread asks" if others == 1 else f"{others} other threads ask"
-    return [Text.assemble((f"? {words} you something", "bold yellow"), (" · Ctrl+T", "dim"))]
+    asks = Text(f"? {words} you something", "bold yellow")
+    return [asks.append_text(keyed(" · Ctrl+T", "dim"))]
 
 
 def _doing(state: ChatState, frame: int, seconds: float) -> list[Text]:
@@ -125,8 +128,8 @@ def _doing(state: ChatState, frame: int, seconds: float) -> list[Text]:
         return [Text(f"{spinner} connecting …", "dim")]
     if state.link is LinkState.LOST:
         why = f" ({one_line(state.link_problem)})" if state.link_problem else ""
-        said = f"{spinner} The daemon is not there{why}. Waiting for it; Ctrl+S starts one."
-        return [Text(said, "yellow")]
+        said = Text(f"{spinner} The daemon is not there{why}. ", "yellow")
+        return [said.append_text(keyed("Waiting for it; Ctrl+S starts one.", "yellow"))]
     if state.question is not None:
         return []
     words = _words(state)
@@ -136,9 +139,10 @@ def _doing(state: ChatState, frame: int, seconds: float) -> list[Text]:
     if seconds >= 1:
         line.append(f" {duration(seconds)}", "dim")
     if state.turn_id is not None:
-        line.append(" · Enter tells the agent, Alt+Enter queues, Esc interrupts", "dim")
+        keys = " · Enter tells the agent, Alt+Enter queues, Esc interrupts"
+        line.append_text(keyed(keys, "dim"))
     elif state.operation_id is not None:
-        line.append(" · Esc interrupts", "dim")
+        line.append_text(keyed(" · Esc interrupts", "dim"))
     return [line]
 
 
@@ -168,20 +172,20 @@ def _queued(state: ChatState) -> list[Text]:
     if waiting and state.queue_hold is not None:
         lines.append(_held(state.queue_hold))
     elif waiting:
-        lines[-1].append(" · Alt+↑ changes", "dim")
+        lines[-1].append_text(keyed(" · Alt+↑ changes", "dim"))
     return lines
 
 
 def _failed(state: ChatState) -> list[Text]:
     if state.failed_prompt is None:
         return []
-    return [Text.assemble(("✗ The turn failed.", "red"), (" Alt+R tries it again.", "dim"))]
+    return [Text("✗ The turn failed.", "red").append_text(keyed(" Alt+R tries it again.", "dim"))]
 
 
 def _held(hold: QueueHold) -> Text:
     why = f" ({one_line(hold.message, 200)})" if hold.message else ""
     said = f"‖ {_HOLDS.get(hold.reason, 'The queue waits')}{why}."
-    return Text.assemble((said, "yellow"), (" Alt+↑ sends or changes it.", "dim"))
+    return Text(said, "yellow").append_text(keyed(" Alt+↑ sends or changes it.", "dim"))
 
 
 def _advice(state: ChatState) -> list[Text]:
@@ -193,7 +197,7 @@ def _advice(state: ChatState) -> list[Text]:
         return [Text(f"▲ {one_line(context.auto.message, 300)}", style)]
     if state.advice is None:
         return []
-    keys = Text(" · Alt+G types it", "dim")
+    keys = keyed(" · Alt+G types it", "dim")
     return [Text(f"▲ {one_line(state.advice.text, 300)}", style).append_text(keys)]
 
 
@@ -218,7 +222,7 @@ def _in_rows(lines: list[Text], rows: int, width: int) -> list[Text]:
         return lines
     count = sum(end < rows for end in ends)
     left_out = counted(len(lines) - count, "more line")
-    return [*lines[:count], Text(f"  … {left_out}; Ctrl+O shows all", "dim")]
+    return [*lines[:count], keyed(f"  … {left_out}; Ctrl+O shows all", "dim")]
 
 
 def _short_folder(folder: str) -> str:

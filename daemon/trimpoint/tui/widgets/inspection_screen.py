@@ -20,6 +20,7 @@ from trimpoint.core.context.context_size import percent_text
 from trimpoint.core.model.decision import counted
 from trimpoint.core.model.tokens import short_count as tokens
 from trimpoint.tui.model.choosing import rows_around
+from trimpoint.tui.model.clicks import keyed
 from trimpoint.tui.model.inspection import Inspection
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.session.inquiries import Removal
@@ -108,16 +109,15 @@ class InspectionScreen(ModalScreen[None]):
             asked = f"Discard {items}, {weight}? Enter discards · Esc keeps"
             if self._asks == "mask":
                 asked = f"Mask the output of {items} of {weight}? Enter masks · Esc keeps"
-            return Text(asked, "bold yellow")
+            return keyed(asked, "bold yellow")
         if self._said:
             return Text(one_line(self._said, 300), "yellow")
         if inspection.marked:
             freed = tokens(inspection.marked_tokens)
-            return Text(
-                f"~{freed} tokens marked · D discards · M masks · Space marks · Esc", "cyan"
-            )
+            said = f"~{freed} tokens marked · D discards · M masks · Space marks · Esc"
+            return keyed(said, "cyan")
         keys = "Space marks · D discards, M masks what is marked · P pins its turn · Esc closes"
-        return Text(keys, "dim")
+        return keyed(keys, "dim")
 
     # --- keys and mouse ---------------------------------------------------------------------------
 

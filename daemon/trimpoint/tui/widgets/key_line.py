@@ -12,13 +12,17 @@ def press(widget: Widget, key: str) -> None:
     getattr(widget, "app").simulate_key(key)  # noqa: B009 - its type is not wholly known
 
 
+def act(widget: Widget, action: str) -> None:
+    """Does what is called so, whatever key a person has given it."""
+    app = getattr(widget, "app")  # noqa: B009
+    app.call_later(app.run_action, action)
+
+
 class KeyLine(Static):
-    """A text whose names of keys can be clicked."""
+    """A text whose `keyed` words can be clicked."""
 
     def on_click(self, event: events.Click) -> None:
         """Presses the key whose words are clicked."""
-        at = event.get_content_offset(self)
-        key = None if at is None else key_clicked(self.render_line(at.y).text, at.x)
-        if key is not None:
+        if (key := key_clicked(event.style)) is not None:
             event.stop()
             press(self, key)

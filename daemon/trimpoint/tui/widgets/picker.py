@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from trimpoint.tui.model.choosing import Choosing, Option, rows_around
+from trimpoint.tui.model.clicks import keyed
 from trimpoint.tui.widgets.key_line import KeyLine
 
 T = TypeVar("T")
@@ -83,7 +84,9 @@ class Picker(ModalScreen[R], Generic[T, R]):
     def draw(self) -> None:
         """Draws the rows around the chosen one."""
         self._heading.update(self.heading())
-        self._keys.update(Text(self.keys(), "dim", no_wrap=True, overflow="ellipsis"))
+        keys = keyed(self.keys(), "dim")
+        keys.no_wrap, keys.overflow = True, "ellipsis"
+        self._keys.update(keys)
         height, width = max(1, self._rows.size.height), max(10, self._rows.size.width)
         shown, chosen = self.choosing.shown, self.choosing.chosen
         lines = [

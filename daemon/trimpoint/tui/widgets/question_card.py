@@ -19,7 +19,7 @@ from textual.widgets import Input, Static
 from trimpoint_protocol.lasting_rules import RULE_WORDS
 
 from trimpoint.cli.views.whole_text import whole_lines
-from trimpoint.tui.model.clicks import key_clicked
+from trimpoint.tui.model.clicks import key_clicked, keyed
 from trimpoint.tui.model.deliberate import Deliberate
 from trimpoint.tui.model.filling import Filling
 from trimpoint.tui.model.questions import Choice, FieldKind
@@ -162,7 +162,7 @@ class QuestionCard(Vertical, can_focus=True):
         lines += [self._line(filling, at, words) for at, words in enumerate(filling.lines)]
         if filling.problem:
             lines.append(Text(filling.problem, "red"))
-        lines.append(Text(self._hint(filling), "dim"))
+        lines.append(keyed(self._hint(filling), "dim"))
         return lines
 
     def _line(self, filling: Filling, at: int, words: str) -> Text:
@@ -221,7 +221,7 @@ class QuestionCard(Vertical, can_focus=True):
             if had_keys and filling.chosen == before:
                 self.action_enter()
             self._draw()
-        elif (key := key_clicked(line, at.x)) is not None:
+        elif (key := key_clicked(event.style)) is not None:
             press(self, key)
 
     def on_resize(self) -> None:

@@ -16,6 +16,8 @@ from tests.deadlines import SCENARIO_S
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
+# A release is built by the tools of development, with the versions that they are locked to.
+yaml = pytest.importorskip("yaml")
 
 import hatch_metadata  # noqa: E402
 import release  # noqa: E402
@@ -23,8 +25,6 @@ import release_checks  # noqa: E402
 import release_files  # noqa: E402
 import sbom  # noqa: E402
 
-# A release is built by the tools of development, with the versions that they are locked to.
-yaml = pytest.importorskip("yaml")
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 CHANGELOG = """# Changelog
 

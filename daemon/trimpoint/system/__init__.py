@@ -15,7 +15,8 @@ __all__ = ["SYSTEM", "System"]
 
 
 def _here() -> System:
-    name = os.environ.get("TRIMPOINT_PLATFORM") or sys.platform
+    # Anything else would take away, without a word, what tells agents from people.
+    name = "posix" if os.environ.get("TRIMPOINT_PLATFORM") == "posix" else sys.platform
     if name == "linux":
         from trimpoint.system.linux import Linux
 

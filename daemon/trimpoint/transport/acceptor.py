@@ -99,7 +99,11 @@ class Acceptor:
         return sock
 
     def _admitted(self, sock: socket.socket) -> Peer | None:
-        peer = self._admit(sock)
+        try:
+            peer = self._admit(sock)
+        except OSError as error:  # some systems tell nothing of a client that has left
+            _log.info("client_left", error=error.strerror)
+            peer = None
         if peer is None:
             sock.close()
             return None

@@ -21,6 +21,7 @@ from trimpoint.cli.connection.settings import (
 from trimpoint.cli.connection.sockets import absence, daemon_at
 from trimpoint.cli.exits import NoDaemon, UsageError
 from trimpoint.cli.terminal import print_plain_line, stderr_console
+from trimpoint.journal.storage.written_by import is_older
 
 Command = Callable[[Client], Awaitable[int]]
 
@@ -76,8 +77,8 @@ async def _greet(
 
 
 def _say_version(running: str | None) -> None:
-    """Says that another version of the daemon runs, and how it is replaced."""
-    if running is not None and running != __version__:
+    """Says that an older daemon runs, and how it is replaced."""
+    if running is not None and is_older(running, __version__):
         print_plain_line(
             f"The daemon that runs is trimpoint {running}, this command is {__version__}. To "
             "replace it as soon as no agent works: trimpoint daemon shutdown --when-idle"

@@ -35,6 +35,11 @@ def newest_version(root: Path) -> str | None:
     return None
 
 
+def is_older(version: str, than: str) -> bool:
+    """Returns whether a version came before another one."""
+    return _number(version) < _number(than)
+
+
 def _number(version: str) -> tuple[int, ...]:
     found = _VERSION.match(version)
     return tuple(map(int, found[0].split("."))) if found is not None else ()

@@ -59,7 +59,7 @@ class Report:
         """
         try:
             story = read()
-        except (CannotRead, OSError, UnreadableRecord):
+        except (CannotRead, OSError, RecursionError, UnreadableRecord):
             self.unreadable += 1
             return
         if story is None:

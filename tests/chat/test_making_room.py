@@ -14,9 +14,9 @@ from tests.cli.stage import CliHarness
 
 def test_what_can_be_done_at_a_turn_names_each_stretch_once() -> None:
     assert [act.command for act in acts_at(2, 4)] == [
-        *("/clear 2..2", "/clear ..2", "/clear 2.."),
-        *("/compact 2..2", "/compact ..2", "/compact 2.."),
-        *("/mask 2..2", "/mask ..2", "/mask 2.."),
+        *("/clear 2..2", "/clear ..2", "/clear 2..4"),
+        *("/compact 2..2", "/compact ..2", "/compact 2..4"),
+        *("/mask 2..2", "/mask ..2", "/mask 2..4"),
     ]
     assert [act.words for act in acts_at(1, 2)][:2] == [
         "Clear turn 1",

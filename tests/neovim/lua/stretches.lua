@@ -12,8 +12,8 @@ end
 
 assert(
   typed(2, 2, 4)
-    == "/clear 2..2 /clear ..2 /clear 2.. /compact 2..2 /compact ..2 /compact 2.. "
-      .. "/mask 2..2 /mask ..2 /mask 2.."
+    == "/clear 2..2 /clear ..2 /clear 2..4 /compact 2..2 /compact ..2 /compact 2..4 "
+      .. "/mask 2..2 /mask ..2 /mask 2..4"
 )
 assert(typed(1, 1, 1) == "/clear 1..1 /compact 1..1 /mask 1..1")
 assert(typed(2, 3, 4) == "/clear 2..3 /compact 2..3 /mask 2..3")

@@ -29,7 +29,7 @@ def acts_at(turn: int, newest: int) -> list[Act]:
     if turn > 1:
         stretches[f"..{turn}"] = f"{_named(1, turn)}, up to here"
     if turn < newest:
-        stretches[f"{turn}.."] = f"{_named(turn, newest)}, from here on"
+        stretches[f"{turn}..{newest}"] = f"{_named(turn, newest)}, from here on"
     return [
         Act(f"/{kind.command} {stretch}", f"{verb} {named}", f"{meaning} {named.partition(',')[0]}")
         for kind, verb, meaning in _KINDS

@@ -30,7 +30,8 @@ function M.acts(first, last, newest)
     stretches[#stretches + 1] = { (".." .. last), named(1, last), ", up to here" }
   end
   if first == last and last < newest then
-    stretches[#stretches + 1] = { first .. "..", named(first, newest), ", from here on" }
+    local turns = ("%d..%d"):format(first, newest)
+    stretches[#stretches + 1] = { turns, named(first, newest), ", from here on" }
   end
   local acts = {}
   for _, kind in ipairs(KINDS) do

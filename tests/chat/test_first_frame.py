@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -17,6 +18,7 @@ import anyio.to_thread
 import pytest
 from trimpoint.first_frame import Line
 from trimpoint.testkit import say
+from trimpoint.tui.widgets.driver import ChatDriver
 
 from tests.cli.stage import CliHarness
 from tests.tui.terminal import Terminal, program_in_terminal
@@ -60,6 +62,33 @@ def test_what_has_begun_is_known_to_be_unfinished(begun: bytes) -> None:
     assert not line.feed(b"a" + begun)
     assert not line.is_whole
     assert line.is_in_paste is (begun == b"\x1b[200~a")
+
+
+def test_no_key_is_waited_for_once_the_terminal_is_no_longer_read() -> None:
+    driver, looks = ChatDriver.__new__(ChatDriver), list[float]()
+
+    class Undone(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            looks.append(timeout or 0)
+            if len(looks) == 2:
+                driver.exit_event.set()
+            return False
+
+    driver.exit_event = threading.Event()
+    driver._wait_for(Undone())
+    driver._wait_for(Undone())
+    assert len(looks) == 2
+
+
+async def test_a_key_is_done_if_the_application_takes_no_more_calls() -> None:
+    class Ended:
+        def call_later(self, _call: object) -> bool:
+            return False
+
+    driver, is_done = ChatDriver.__new__(ChatDriver), threading.Event()
+    driver._app = Ended()  # type: ignore[assignment]
+    await driver._follow(is_done)
+    assert is_done.is_set()
 
 
 @asynccontextmanager

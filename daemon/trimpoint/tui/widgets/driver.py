@@ -14,7 +14,7 @@ from trimpoint import first_frame
 
 _ALTERNATE_SCREEN = "\x1b[?1049h"
 _LOOK_AGAIN_S = 0.05
-_KEY_WITHIN_S = 1.0
+_LOOKS_FOR_KEY = 20
 
 
 class ChatDriver(LinuxDriver):
@@ -46,11 +46,12 @@ class ChatDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         """Writes to the terminal."""
-        if self._first is not None:
+        first = self._first  # the thread that reads the terminal forgets it
+        if first is not None:
             if data == _ALTERNATE_SCREEN:
                 return  # it is shown, and some terminals would clear it
             if not self._is_starting:
-                self._first.yield_screen()
+                first.yield_screen()
         super().write(data)
 
     def take_keys(self) -> None:
@@ -80,10 +81,16 @@ class ChatDriver(LinuxDriver):
             super().process_message(message)
             return
         if self._key_is_done is not None:
-            self._key_is_done.wait(_KEY_WITHIN_S)
+            self._wait_for(self._key_is_done)
         super().process_message(message)
         self._key_is_done = Event()
         asyncio.run_coroutine_threadsafe(self._follow(self._key_is_done), self._loop)
+
+    def _wait_for(self, is_done: Event) -> None:
+        """Waits for a key, unless Textual stops reading: its loop then waits for this thread."""
+        for _ in range(_LOOKS_FOR_KEY):
+            if self.exit_event.is_set() or is_done.wait(_LOOK_AGAIN_S):
+                return
 
     async def _follow(self, is_done: Event) -> None:
         """Sends a call on the way that a key takes: to the application, to what has the focus, and
@@ -93,7 +100,8 @@ class ChatDriver(LinuxDriver):
         def from_focused() -> None:
             _pass_on(list((self._app.focused or self._app.screen).ancestors_with_self), is_done)
 
-        self._app.call_later(from_focused)
+        if not self._app.call_later(from_focused):
+            is_done.set()
 
 
 def _pass_on(way: Sequence[MessagePump], is_done: Event) -> None:

@@ -202,3 +202,29 @@ async def test_what_is_typed_before_the_chat_is_there_is_sent_once_and_in_order(
     requests = stage.model.turn_requests()
     assert [request.mentions("prompt-1.") for request in requests] == [True, True]
     assert len(requests) == 2
+
+
+def is_kept(stage: CliHarness, words: str) -> bool:
+    """Returns whether a draft with these words is on disk."""
+    kept = (path for path in stage.worktree.parent.rglob("*") if "draft" in str(path))
+    return any(words.encode() in path.read_bytes() for path in kept if path.is_file())
+
+
+@pytest.mark.codex
+async def test_a_kept_draft_is_not_sent_with_what_is_typed_before_the_chat_is_there(
+    stage: CliHarness,
+) -> None:
+    stage.script.then(say("An answer."))
+    async with stage.serving():
+        async with at_once(stage) as terminal:
+            await terminal.shows("[new thread]")
+            terminal.presses(b"old words")
+            await terminal.shows("old words")
+            await terminal.shows(lambda _: is_kept(stage, "old words"))
+        async with at_once(stage) as terminal:
+            terminal.presses(b"prompt-1.\r")
+            await terminal.shows("An answer.")
+            await terminal.shows(lambda text: "old words" in text.rpartition("An answer.")[2])
+    [request] = stage.model.turn_requests()
+    assert request.mentions("prompt-1.")
+    assert not request.mentions("old words")

@@ -59,6 +59,7 @@ class ChatApp(OtherScreens):
         self._stopped_at = 0.0
         self._remembered: Transcript | None = None
         self._place = ""
+        self._held = ""
         self._card = QuestionCard(clock)
         self._activity = ActivityBar(id="activity")
         self._menu = CommandMenu(id="menu")
@@ -100,8 +101,18 @@ class ChatApp(OtherScreens):
         self.show_state()
 
     def on_ready(self) -> None:
-        if isinstance(self._driver, ChatDriver):
-            self._driver.take_keys()
+        if isinstance(self._driver, ChatDriver) and self._driver.has_first_screen:
+            # What was typed there was typed into an empty prompt.
+            self._held, self._composer.text = self._composer.whole_text, ""
+            self._driver.take_keys(self._give_back)
+        elif isinstance(self._driver, ChatDriver):
+            self._driver.take_keys(lambda: None)
+
+    def _give_back(self) -> None:
+        """Puts the kept draft behind what was typed into the first screen."""
+        held, self._held = self._held, ""
+        if held:
+            self._composer.put(_joined(self._composer.whole_text, held))
 
     async def _follow(self) -> None:
         """Redraws after changes, at a limited rate."""
@@ -136,7 +147,8 @@ class ChatApp(OtherScreens):
             self._chat.drafts.keep(before, "")
             return
         if before:
-            self._chat.drafts.keep(before, self._composer.typed_text)
+            self._chat.drafts.keep(before, _joined(self._composer.typed_text, self._held))
+        self._held = ""
         self._composer.put(self._chat.drafts.read(place))
 
     def _take_returned(self) -> None:
@@ -146,7 +158,7 @@ class ChatApp(OtherScreens):
 
     def _keep_draft(self) -> None:
         if self._place == self._state.place:
-            unsent = self._state.unsent(self._composer.typed_text)
+            unsent = self._state.unsent(_joined(self._composer.typed_text, self._held))
             self._chat.drafts.keep(self._place, unsent, self._state.sent_here)
 
     def on_unmount(self) -> None:
@@ -398,3 +410,7 @@ class ChatApp(OtherScreens):
         """Scrolls to the end of the history."""
         self.workers.cancel_group(self, "older")  # pyright: ignore[reportUnknownMemberType]
         self._transcript.to_end()
+
+
+def _joined(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text.strip())

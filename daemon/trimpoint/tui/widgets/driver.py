@@ -1,7 +1,7 @@
 """Takes the terminal over from the first screen, which was there before Textual was imported."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Event
 
 from textual import events
@@ -29,6 +29,7 @@ class ChatDriver(LinuxDriver):
     _first: first_frame.FirstFrame | None = None
     """The first screen, while it is there."""
     _is_starting = False
+    _on_typed: Callable[[], None] = staticmethod(lambda: None)
     _key_is_done: Event | None = None
 
     def start_application_mode(self) -> None:
@@ -54,9 +55,17 @@ class ChatDriver(LinuxDriver):
                 first.yield_screen()
         super().write(data)
 
-    def take_keys(self) -> None:
-        """Begins to pass keys on: the prompt has the focus."""
+    @property
+    def has_first_screen(self) -> bool:
+        """Returns whether the first screen is there, and may have been typed into."""
+        return self._first is not None
+
+    def take_keys(self, on_typed: Callable[[], None]) -> None:
+        """Begins to pass keys on: the prompt has the focus. Calls `on_typed` when those that were
+        typed before are done.
+        """
         if self._can_type is not None:
+            self._on_typed = on_typed
             self._can_type.set()
 
     def run_input_thread(self) -> None:
@@ -67,6 +76,9 @@ class ChatDriver(LinuxDriver):
             self._first.yield_screen()
             typed, self._first = self._first.take_typed(), None
             self._pass_on_text(typed.decode(errors="replace"))
+            if self._key_is_done is not None:
+                self._wait_for(self._key_is_done)
+            self._app.call_later(self._on_typed)
         super().run_input_thread()
 
     def _pass_on_text(self, text: str) -> None:

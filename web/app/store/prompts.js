@@ -39,6 +39,8 @@ export class Prompts {
         this._begun = new Map();
         /** @type {Set<string>} threads whose draft has changed and is not kept yet */
         this._unkept = new Set();
+        /** @type {Map<string, {text: string, images: string[]}>} what was drafted for a person who was typing */
+        this._offered = new Map();
         this._timer = 0;
         addEventListener("pagehide", () => this.keep());
     }
@@ -80,6 +82,11 @@ export class Prompts {
         } else {
             clearTimeout(this._timer);
             this._timer = setTimeout(() => this.keep(), KEEP_AFTER_MS);
+        }
+        const offered = this._offered.get(threadId);
+        if (offered && !now.text) {
+            this._offered.delete(threadId);
+            this.prepend(threadId, offered);
         }
     }
 
@@ -284,13 +291,13 @@ export class Prompts {
             }));
             return;
         }
+        if (outcome.draft) { // once what is typed meanwhile was sent
+            this._offered.set(threadId, { text: `${outcome.draft.accept} ${outcome.draft.text}`, images: [] });
+        }
         this.change(threadId, (draft) => {
             const isOurs = draft.sending.some((one) => one.id === sent.id) || !draft.text;
             return isRefused(outcome) && isOurs ? putBack(draft, sent) : acknowledged(draft, sent);
         });
-        if (outcome.draft) {
-            this.prepend(threadId, { ...sent, text: `${outcome.draft.accept} ${outcome.draft.text}` });
-        }
         this._teller.onOutcome(threadId, sent.text, outcome);
     }
 }

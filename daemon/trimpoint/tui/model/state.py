@@ -82,6 +82,7 @@ class ChatState:
         self.steered: dict[str, str] = {}
         """What was added to the running turn and the agent has not read yet, by its id."""
         self.returned: list[str] = []
+        self.drafted = ""
         """Texts that go back to where they were typed, because nobody has read them."""
         self.command = ""
         """The slash command that is under way, as it was typed."""

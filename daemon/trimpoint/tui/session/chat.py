@@ -185,7 +185,7 @@ class Chat:
                 await self._open(outcome.new_thread_id, is_joined=True)
             state.notice = outcome_notice(outcome)
             if outcome.draft is not None:  # to be changed where prompts are typed
-                state.returned.append(f"{outcome.draft.accept} {outcome.draft.text}")
+                state.drafted = f"{outcome.draft.accept} {outcome.draft.text}"
             if self._following is not None:
                 self._following.want("threads", "context")
         self.changes.note()

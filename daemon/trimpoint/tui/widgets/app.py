@@ -29,6 +29,7 @@ from trimpoint.tui.widgets.composer import CommandMenu, Composer
 from trimpoint.tui.widgets.driver import ChatDriver
 from trimpoint.tui.widgets.editor import edited
 from trimpoint.tui.widgets.help_screen import ReadScreen
+from trimpoint.tui.widgets.kept_drafts import KeptDrafts
 from trimpoint.tui.widgets.other_screens import OtherScreens
 from trimpoint.tui.widgets.prompt_picker import PromptPicker
 from trimpoint.tui.widgets.question_card import QuestionCard
@@ -58,12 +59,11 @@ class ChatApp(OtherScreens):
         self._clock = clock
         self._stopped_at = 0.0
         self._remembered: Transcript | None = None
-        self._place = ""
-        self._held = ""
         self._card = QuestionCard(clock)
         self._activity = ActivityBar(id="activity")
         self._menu = CommandMenu(id="menu")
         self._composer = Composer(self._menu, chat.complete, chat.find_files)
+        self._drafts = KeptDrafts(chat, self._composer)
         self._status = StatusBar(id="status")
         self._cursor = TerminalCursor(self._write)
         self._alerts = Alerts(self._write, is_loud=is_loud)
@@ -102,17 +102,10 @@ class ChatApp(OtherScreens):
 
     def on_ready(self) -> None:
         if isinstance(self._driver, ChatDriver) and self._driver.has_first_screen:
-            # What was typed there was typed into an empty prompt.
-            self._held, self._composer.text = self._composer.whole_text, ""
-            self._driver.take_keys(self._give_back)
+            self._drafts.hold()
+            self._driver.take_keys(self._drafts.give_back)
         elif isinstance(self._driver, ChatDriver):
             self._driver.take_keys(lambda: None)
-
-    def _give_back(self) -> None:
-        """Puts the kept draft behind what was typed into the first screen."""
-        held, self._held = self._held, ""
-        if held:
-            self._composer.put(_joined(self._composer.whole_text, held))
 
     async def _follow(self) -> None:
         """Redraws after changes, at a limited rate."""
@@ -127,42 +120,14 @@ class ChatApp(OtherScreens):
         """Draws the state."""
         self._transcript.take_state()
         self._remember_prompts()
-        self._change_place()
-        self._take_returned()
+        self._drafts.take_state()
         if isinstance(self.screen, QueueScreen):
             self.screen.take_state()
         self._show_card()
         self._show_bars()
 
-    def _change_place(self) -> None:
-        """Keeps the draft of the thread that was left, and takes up that of the one that is shown.
-        A thread that begins with a prompt takes what is typed meanwhile along.
-        """
-        place, before = self._state.place, self._place
-        if place == before:
-            return
-        self._place = place
-        if self._state.has_begun:
-            self._state.has_begun = False
-            self._chat.drafts.keep(before, "")
-            return
-        if before:
-            self._chat.drafts.keep(before, _joined(self._composer.typed_text, self._held))
-        self._held = ""
-        self._composer.put(self._chat.drafts.read(place))
-
-    def _take_returned(self) -> None:
-        if self._state.returned:
-            self._composer.put_before("\n\n".join(self._state.returned))
-            self._state.returned = []
-
-    def _keep_draft(self) -> None:
-        if self._place == self._state.place:
-            unsent = self._state.unsent(_joined(self._composer.typed_text, self._held))
-            self._chat.drafts.keep(self._place, unsent, self._state.sent_here)
-
     def on_unmount(self) -> None:
-        self._keep_draft()
+        self._drafts.keep()
         self._alerts.end()
 
     def _remember_prompts(self) -> None:
@@ -202,7 +167,7 @@ class ChatApp(OtherScreens):
         self._show_card()
         self._show_bars()
         self._place_cursor()
-        self._keep_draft()
+        self._drafts.keep()
         self._alerts.notify(self._state, is_away=not self.app_focus)
 
     def _place_cursor(self) -> None:
@@ -410,7 +375,3 @@ class ChatApp(OtherScreens):
         """Scrolls to the end of the history."""
         self.workers.cancel_group(self, "older")  # pyright: ignore[reportUnknownMemberType]
         self._transcript.to_end()
-
-
-def _joined(*texts: str) -> str:
-    return "\n\n".join(text for text in texts if text.strip())

@@ -96,8 +96,14 @@ local function report(chat, outcome)
   if is_done then
     local shown = outcome.newThreadId and chat:go_on_as(outcome.newThreadId) or chat
     if type(outcome.draft) == "table" then -- to be changed where prompts are typed
-      prompt.put_before(shown.prompt, outcome.draft.accept .. " " .. outcome.draft.text)
-      say.in_chat(shown, outcome.said, "done")
+      local drafted, said = outcome.draft.accept .. " " .. outcome.draft.text, outcome.said
+      if vim.trim(prompt.text(shown.prompt)) == "" then
+        prompt.fill(shown.prompt, drafted)
+      else -- what is typed meanwhile stays
+        prompt.remember(shown.prompt, drafted)
+        said = said .. " It is the newest of the prompts that can be brought back."
+      end
+      say.in_chat(shown, said, "done")
       return true
     end
     tell(shown, outcome)

@@ -243,8 +243,14 @@ class Life:
             self.undone.append(self.world.trims.pop())
 
     def _redo(self) -> None:
-        if self.undone:
-            act(self.thread, client(wire.UndoTrim, redo=True))
+        if not self.undone:
+            return
+        pinned = [said(one.turn) for one in self._standing() if one.turn is not None]
+        redo = client(wire.UndoTrim, redo=True)
+        if any(self.undone[-1].dropped in texts for texts in pinned):
+            self.thread.when(redo).rejected(Reason.NOTHING_TO_UNDO)
+        else:
+            act(self.thread, redo)
             self.world.trims.append(self.undone.pop())
 
     def _revert(self) -> None:

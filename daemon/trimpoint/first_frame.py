@@ -55,7 +55,7 @@ class Line:
 
     def feed(self, typed: bytes) -> bool:
         """Takes what was typed. Returns whether a key asks to leave: Ctrl+C or Ctrl+D in an empty
-        line.
+        line, before anything was sent. What was sent waits for the chat, and so does the key.
         """
         left = self._rest + self._decoder.decode(typed)
         leaves = False
@@ -75,7 +75,7 @@ class Line:
         return leaves
 
     def _press(self, key: str) -> bool:
-        if key in {_INTERRUPT, _END_OF_INPUT} and not self.text:
+        if key in {_INTERRUPT, _END_OF_INPUT} and not self.text and not self.sent:
             return True
         if key == "\r":
             self.sent += filter(None, [self.text.strip()])

@@ -54,6 +54,7 @@ def test_the_picture_of_what_was_typed_is_the_same_however_it_arrives(
 @pytest.mark.parametrize("key", ["\x03", "\x04", "x\x7f\x04", "x\x03\x03"])
 def test_ctrl_c_and_ctrl_d_in_an_empty_line_leave(key: str) -> None:
     assert Line().feed(key.encode())
+    assert not Line().feed(f"a prompt\r{key}".encode())
 
 
 @pytest.mark.parametrize("begun", [b"\x1b", b"\x1b[1;", b"\x1b[200~a", "é".encode()[:1]])

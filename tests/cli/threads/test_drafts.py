@@ -107,6 +107,24 @@ async def test_other_words_are_the_guidance_of_a_new_draft_and_n_leaves_everythi
         assert stage.model.turn_requests()[-1].mentions("prompt-1.")
 
 
+@pytest.mark.parametrize("answer", ["no", "mind the dates"])
+async def test_what_the_person_wrote_is_kept_where_the_person_does_not_take_it(
+    stage: CliHarness, terminal: Terminal, answer: str
+) -> None:
+    by = editor(stage, 'echo "my own words" > "$1"')
+    async with stage.daemon() as client:
+        await told(stage, client)
+        async with editing(stage, terminal, "compact", "--edit", by=by) as compact:
+            await terminal.shows(QUESTION)
+            terminal.press(f"{answer}\n")
+            await terminal.shows("What you wrote is in")
+            if answer != "no":
+                terminal.screen = ""
+                await terminal.shows(QUESTION)
+                terminal.press("n\n")
+            assert await compact.ended() == 1
+
+
 async def test_what_the_person_wrote_is_kept_where_it_is_not_taken(
     stage: CliHarness, terminal: Terminal
 ) -> None:

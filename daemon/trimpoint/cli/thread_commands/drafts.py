@@ -49,18 +49,20 @@ async def decide(draft: str, *, can_be_anew: bool) -> Decided:
     question = f"{_QUESTION}; {_ANEW}: " if can_be_anew else f"{_QUESTION}: "
     while True:
         changed = await anyio.to_thread.run_sync(edited, text)
-        if changed is None:
-            raise CliError(_FAILED, hint)
-        if not changed.strip():
-            raise CliError("The editor left no text, so nothing was changed.", hint)
+        if changed is None or not changed.strip():
+            _keep_if_changed(text, draft)
+            empty = "The editor left no text, so nothing was changed."
+            raise CliError(_FAILED if changed is None else empty, hint)
         text, line = changed, "?"
         while line not in ("", "e"):
             stderr_console().print(question, end="", markup=False, highlight=False)
             answer = await keyboard.typed_line()
-            if answer is None or answer.lower() == "n":
+            if answer is None or answer.lower() in ("n", "no"):
+                _keep_if_changed(text, draft)
                 raise CliError("Nothing was changed.", hint, reason="cancelled")
             line = answer.lower()
             if can_be_anew and line not in ("", "e"):
+                _keep_if_changed(text, draft)
                 return Decided(answer, is_guidance=True)
         if not line:
             return Decided(text)
@@ -73,11 +75,16 @@ async def taken(text: str, take: Callable[[], Awaitable[Exit]]) -> Exit:
         code = await take()
     finally:
         if code is not Exit.DONE:
-            print_line(Text(f"What you wrote is in {_kept(text)}"))
+            _keep(text)
     return code
 
 
-def _kept(text: str) -> Path:
+def _keep_if_changed(text: str, draft: str) -> None:
+    if text.strip() != draft.strip():
+        _keep(text)
+
+
+def _keep(text: str) -> None:
     file = Path(mkdtemp(prefix="trimpoint-draft-"), "text.md")
     file.write_text(text, encoding="utf-8")
-    return file
+    print_line(Text(f"What you wrote is in {file}"))

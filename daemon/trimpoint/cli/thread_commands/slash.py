@@ -157,23 +157,26 @@ async def _answered(
     """Sends a command and returns the daemon's answer. Ctrl-C cancels a compaction whose summary
     the model is still writing, and prints the outcome.
     """
+    before = len(client.messages)
     begun = client.begin("commands/execute", threadId=thread_id, text=text)
     try:
         return dict(await begun.result())
     except anyio.get_cancelled_exc_class():
         with anyio.CancelScope(shield=True):
-            said = await _cancelled(client, begun)
+            said = await _cancelled(client, begun, before)
             if spinner is not None:
                 spinner.hide()  # it would share its line with the sentence
             print_line(Text(said, "yellow"))
         raise
 
 
-async def _cancelled(client: Client, begun: PendingAnswer) -> str:
-    """Interrupts a command after Ctrl-C and returns its outcome as a sentence."""
+async def _cancelled(client: Client, begun: PendingAnswer, before: int) -> str:
+    """Interrupts a command after Ctrl-C and returns its outcome as a sentence. `before` is how many
+    messages there were: those of an earlier command name another operation.
+    """
     with anyio.move_on_after(_CANCEL_DEADLINE_S):
         try:
-            step = await client.received("commands/progress")
+            step = await client.received("commands/progress", after=before)
             operation_id = step["params"]["operationId"]
             await client.request("commands/cancel", operationId=operation_id)
             outcome = await begun.result_as(CommandOutcome)
@@ -194,7 +197,7 @@ async def _progress(client: Client, text: str) -> AsyncGenerator[Spinner]:
     async with anyio.create_task_group() as tasks:
 
         async def follow() -> None:
-            seen = 0
+            seen = len(client.messages)
             while True:
                 step = await client.received("commands/progress", after=seen)
                 seen = client.messages.index(step, seen) + 1

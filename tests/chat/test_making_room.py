@@ -111,6 +111,12 @@ async def test_a_turn_is_chosen_in_the_conversation_and_cleared_by_mouse(
         await chat.shows("Space marks")
 
 
+async def mentioned_next_after_leaving(stage: CliHarness, chat: Piloted) -> list[bool]:
+    await chat.presses("escape", "escape", "escape")
+    await chat.shows(lambda text: "Make room" not in text)
+    return await mentioned_next(stage, chat)
+
+
 @pytest.mark.codex
 async def test_keys_that_others_name_are_not_pressed_by_a_click(stage: CliHarness) -> None:
     async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
@@ -119,3 +125,15 @@ async def test_keys_that_others_name_are_not_pressed_by_a_click(stage: CliHarnes
         await chat.clicks("is what to press")
         await chat.clicks("[new thread")
         await chat.shows("Enter opens")
+
+
+@pytest.mark.codex
+async def test_a_held_enter_goes_no_further_than_the_preview(stage: CliHarness) -> None:
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        await three_turns(stage, chat)
+        await chat.presses("alt+t")
+        await chat.shows("prompt-2.")
+        for _ in range(40):
+            await chat.presses("enter")
+        await chat.shows("Enter does it")
+        assert await mentioned_next_after_leaving(stage, chat) == [True, True, True]

@@ -1,5 +1,7 @@
 """The list of turns, and what can be done at one to make room: with a preview."""
 
+import time
+
 from rich.text import Text
 from textual import work
 from trimpoint_protocol.methods import CommandOutcome
@@ -7,6 +9,7 @@ from trimpoint_protocol.shapes.checkpoints import TurnCheckpoint
 
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.tui.model.choosing import Option
+from trimpoint.tui.model.deliberate import REPEATED_S, Deliberate
 from trimpoint.tui.model.stretches import Act, acts_at
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.widgets.picker import Picker
@@ -29,6 +32,7 @@ class StretchPicker(Picker[Value, str]):
         self._turns: list[TurnCheckpoint] = []
         self._act: Act | None = None
         self._preview: CommandOutcome | None = None
+        self._deliberate, self._is_settled = Deliberate(), False
 
     def on_mount(self) -> None:
         self._read()
@@ -65,7 +69,7 @@ class StretchPicker(Picker[Value, str]):
 
     def keys(self) -> str:
         """Returns the line that explains the keys."""
-        if self._act is not None and self._can_do:
+        if self._act is not None and self._can_do and self._is_settled:
             return "Enter does it · Esc back to the list"
         if self._act is not None:
             return "Esc back to the list"
@@ -88,9 +92,12 @@ class StretchPicker(Picker[Value, str]):
         return line
 
     def take(self, value: Value) -> None:
-        """Chooses a turn, then shows the preview, then closes the list with the command."""
+        """Chooses a turn, then shows the preview, then closes the list with the command, unless the
+        key was pressed before the preview could be read, or is held.
+        """
+        is_deliberate = self._deliberate.takes("enter", time.monotonic())
         if self._act is not None:
-            if self._can_do:
+            if self._can_do and is_deliberate:
                 self.dismiss(self._act.command)
         elif isinstance(value, Act):
             self._look(value)
@@ -105,10 +112,18 @@ class StretchPicker(Picker[Value, str]):
 
     @work(exclusive=True)
     async def _look(self, act: Act) -> None:
+        turn = self._turn
         preview = await self._chat.inquiries.preview(act.command)
-        if preview is not None:
+        if preview is not None and self._turn == turn:  # else the person has gone back
             self._act, self._preview = act, preview
             self._input.display = False
+            self._is_settled = False
+            self._deliberate.begin(time.monotonic())
+            self.set_timer(REPEATED_S, self._settle)
+        self.draw()
+
+    def _settle(self) -> None:
+        self._is_settled = True
         self.draw()
 
     def draw(self) -> None:

@@ -77,7 +77,7 @@ class _Chosen:
         )
         self._owned = {
             provider_id
-            for one in summaries_on_disk(arguments)
+            for one in (summaries_on_disk(arguments) if self.wants_own else ())
             for provider_id in (one.thread_id, *one.provider_thread_ids, *one.scratch_ids)
         }
 

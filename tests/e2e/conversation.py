@@ -189,6 +189,22 @@ class Conversation:
         outcome = await self.type(command)
         assert outcome["status"] == "completed", outcome
 
+    async def cancel(self, command: str) -> dict[str, Any]:
+        """Types a slash command, cancels it once the daemon tells of it, and returns its
+        outcome.
+        """
+        outcome: dict[str, Any] = {}
+
+        async def begin() -> None:
+            outcome.update(await self.type(command))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(begin)
+            step = await self.client.received("commands/progress")
+            operation_id = step["params"]["operationId"]
+            await self.client.request("commands/cancel", operationId=operation_id)
+        return outcome
+
     async def inject(self, text: str) -> None:
         """Injects a message after the last turn."""
         await self.begin_act()

@@ -2,9 +2,6 @@
 has accepted or written (docs/spec/context.md).
 """
 
-from typing import Any
-
-import anyio
 import msgspec
 import pytest
 from trimpoint.testkit import ModelRequest, Reply, hang, http_error, say
@@ -118,16 +115,7 @@ async def test_a_draft_is_cancelled_and_leaves_nothing(harness: Harness) -> None
         await turns(talk, 3)
         listed = await codex_threads(harness, talk)
         talk.script.at_compaction(hang())
-        outcome: dict[str, Any] = {}
-
-        async def draft() -> None:
-            outcome.update(await talk.type("/compact --edit"))
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(draft)
-            step = await talk.client.received("commands/progress")
-            operation_id = step["params"]["operationId"]
-            await talk.client.request("commands/cancel", operationId=operation_id)
+        outcome = await talk.cancel("/compact --edit")
         assert (outcome["status"], outcome["reason"]) == ("cancelled", "cancelled")
         assert await codex_threads(harness, talk) == listed
         assert await next_input(talk) == of_turns(1, 2, 3, called=3)

@@ -2,8 +2,6 @@
 it, and a new thread begins with it (docs/spec/context.md).
 """
 
-from typing import Any
-
 import anyio
 import pytest
 from trimpoint.testkit import Reply, hang, http_error, say
@@ -106,16 +104,7 @@ async def test_a_brief_is_cancelled_and_leaves_nothing(harness: Harness) -> None
     async with harness.conversation() as talk:
         await turns(talk, 2)
         talk.script.then(hang())
-        outcome: dict[str, Any] = {}
-
-        async def draft() -> None:
-            outcome.update(await talk.type("/handoff"))
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(draft)
-            step = await talk.client.received("commands/progress")
-            operation_id = step["params"]["operationId"]
-            await talk.client.request("commands/cancel", operationId=operation_id)
+        outcome = await talk.cancel("/handoff")
         assert (outcome["status"], outcome["reason"]) == ("cancelled", "cancelled")
         assert await threads(talk) == {talk.thread_id}
         assert (await talk.turn()).mentions("prompt-1.")

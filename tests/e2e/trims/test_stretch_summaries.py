@@ -2,9 +2,6 @@
 what is around it is sent word for word (docs/spec/context.md).
 """
 
-from typing import Any
-
-import anyio
 import msgspec
 import pytest
 from trimpoint.testkit import ModelRequest, Reply, hang, http_error, say
@@ -119,16 +116,7 @@ async def test_a_client_cancels_it_and_nothing_changes(harness: Harness) -> None
     async with harness.conversation() as talk:
         await turns(talk, 3)
         talk.script.at_compaction(hang())
-        outcome: dict[str, Any] = {}
-
-        async def compact() -> None:
-            outcome.update(await talk.type("/compact 1..2"))
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(compact)
-            step = await talk.client.received("commands/progress")
-            operation_id = step["params"]["operationId"]
-            await talk.client.request("commands/cancel", operationId=operation_id)
+        outcome = await talk.cancel("/compact 1..2")
         assert (outcome["status"], outcome["reason"]) == ("cancelled", "cancelled")
         assert await next_input(talk) == of_turns(1, 2, 3, called=3)
 

@@ -121,7 +121,13 @@ class CompactionSteps:
         began = time.monotonic()
         provider_id = await self._loaded_provider(writer)
         await complete_context(writer, writer.state.active_turns)
-        fork = await self._forked(writer, provider_id, operation)
+        fork = await self._threads.fork_temporary(
+            writer,
+            provider_id,
+            hidden=operation.kind == DRAFT,
+            model=operation.compaction_model,
+            effort=operation.compaction_effort,
+        )
         carries_on = False
         try:
             writer.record_facts(ev.CompactionForked(operation.id, fork.id))
@@ -188,24 +194,9 @@ class CompactionSteps:
             await journal_phase(writer, operation, Phase.READY, said, "", drafted)
 
     async def _scratch(self, writer: ThreadWriter, operation: Operation) -> TemporaryThread:
-        with anyio.CancelScope(shield=True):  # as in `_forked`
+        with anyio.CancelScope(shield=True):  # as of a fork
             return await self._threads.start_temporary(
                 writer, model=operation.compaction_model, effort=operation.compaction_effort
-            )
-        raise AssertionError("nothing cancels the scope")  # pragma: no cover
-
-    async def _forked(
-        self, writer: ThreadWriter, provider_id: str, operation: Operation
-    ) -> TemporaryThread:
-        # Not cancelled, because a fork that Codex makes after the cancellation would remain in its
-        # lists.
-        with anyio.CancelScope(shield=True):
-            return await self._threads.fork_temporary(
-                writer,
-                provider_id,
-                hidden=operation.kind == DRAFT,
-                model=operation.compaction_model,
-                effort=operation.compaction_effort,
             )
         raise AssertionError("nothing cancels the scope")  # pragma: no cover
 

@@ -3,7 +3,7 @@
 import anyio
 
 from trimpoint.codex.notifications.watches import TurnOutcome
-from trimpoint.operations.provider.provider_threads import ProviderThreads, TemporaryThread
+from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.threads.writing.writer import ThreadWriter
 
 _BRIEF = (
@@ -34,7 +34,9 @@ async def ask_hidden(
 
     :raises ProviderFailure: when Codex refused or has ended.
     """
-    fork = await _forked(threads, writer, provider_id, model, effort)
+    fork = await threads.fork_temporary(
+        writer, provider_id, ephemeral=True, model=model, effort=effort
+    )
     try:
         await threads.link.request(
             "turn/start", {"threadId": fork.id, "input": [{"type": "text", "text": prompt}]}
@@ -43,17 +45,3 @@ async def ask_hidden(
     finally:
         with anyio.CancelScope(shield=True):
             await threads.delete_quietly(fork.id)
-
-
-async def _forked(
-    threads: ProviderThreads,
-    writer: ThreadWriter,
-    provider_id: str,
-    model: str | None,
-    effort: str | None,
-) -> TemporaryThread:
-    with anyio.CancelScope(shield=True):  # a fork that Codex makes later would remain
-        return await threads.fork_temporary(
-            writer, provider_id, ephemeral=True, model=model, effort=effort
-        )
-    raise AssertionError("nothing cancels the scope")  # pragma: no cover

@@ -186,7 +186,8 @@ class ProviderThreads:
         effort: str | None = None,
     ) -> TemporaryThread:
         """Returns a temporary fork of a provider thread, with another model or reasoning effort if
-        given. Its turn is shown to clients, unless the fork is `ephemeral` or `hidden`.
+        given. Its turn is shown to clients, unless the fork is `ephemeral` or `hidden`. It is not
+        cancelled: a fork that Codex makes later would remain in its lists.
         """
         params: dict[str, Any] = {
             **fork_params(writer.state.settings),
@@ -199,10 +200,11 @@ class ProviderThreads:
             params = with_effort(params, effort)
         if ephemeral:
             params |= {"ephemeral": True, "approvalPolicy": "never", "sandbox": "read-only"}
-        with self.router.buffering():
+        role = ThreadRole.HIDDEN if ephemeral or hidden else ThreadRole.TEMPORARY
+        with anyio.CancelScope(shield=True), self.router.buffering():
             fork = thread_in(await self.forking.fork_for_operation(writer.state, params))
-            role = ThreadRole.HIDDEN if ephemeral or hidden else ThreadRole.TEMPORARY
             return self._temporary(writer, fork, role)
+        raise AssertionError("nothing cancels the scope")  # pragma: no cover
 
     async def start_temporary(self, writer: ThreadWriter, **chosen: str | None) -> TemporaryThread:
         """Returns an empty temporary thread with the thread's settings, but for a `model` or an

@@ -51,8 +51,10 @@ class Prompts:
         if ending is None or ending.status not in CUT_SHORT or newest is None:
             return facts
         turn_id, (known_id, params) = ending.turn_id, newest
+        if turn_id != known_id or _has_prompt(state, turn_id, facts):
+            return facts
         said = msgspec.json.decode(params).get("input")
-        if not said or turn_id != known_id or _has_prompt(state, turn_id, facts):
+        if not said:
             return facts
         item: dict[str, Any] = {"type": "userMessage", "id": f"prompt-{turn_id}"}
         item["content"] = said

@@ -120,7 +120,7 @@ async def test_a_diff_has_the_colours_of_its_language_and_two_sides_where_there_
 async def test_a_file_of_a_diff_is_read_whole_as_the_turn_left_it(stage: Stage) -> None:
     await anyio.run_process(["git", "init", "-q"], cwd=stage.house.worktree)
     file = stage.house.worktree / "app.py"
-    far = "".join(f"line_{number} = {number}\n" for number in range(60))
+    far = "".join(f"line_{number} = {number}\n" for number in range(12_000))
     file.write_text(f"def f():\n    return 1\n{far}")
     await stage.thread()
     stage.will_answer(run(PATCH), say("Done."))
@@ -138,6 +138,8 @@ async def test_a_file_of_a_diff_is_read_whole_as_the_turn_left_it(stage: Stage) 
     text = await whole.inner_text()
     assert "return 2\n" in text
     assert "changed later" not in text
+    assert "line_11999" not in text
+    await panel.get_by_text("The rest is left out.").wait_for()
     await panel.get_by_role("button", name="Whole file").click()
     await whole.wait_for(state="detached")
     assert stage.page.faults == []

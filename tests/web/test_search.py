@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from trimpoint.testkit import run, say
 
-from tests.web.browser import needs_browser, until_counted
+from tests.web.browser import expected, needs_browser, until_counted
 from tests.web.stage import Stage
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
@@ -44,6 +44,22 @@ async def test_search_finds_what_is_hidden_and_opens_it_by_keys(stage: Stage) ->
     found = stage.page.locator(".turn.is-trimmed").get_by_text("apple-1.", exact=True)
     await found.wait_for()
     await found.evaluate(IN_SIGHT)
+
+
+async def test_search_takes_the_words_of_the_command_and_none_where_it_has_none(
+    stage: Stage,
+) -> None:
+    await stage.thread()
+    field = stage.page.get_by_label("Words to search for")
+    for command, words in (("/search apple", "apple"), ("/search", ""), ("/search pear", "pear")):
+        await stage.send(command)
+        await expected(field).to_have_value(words)
+    await stage.page.keyboard.press("Control+f")
+    await stage.page.keyboard.press("Escape")
+    await field.wait_for(state="detached")
+    await stage.page.keyboard.press("Control+f")
+    await stage.page.keyboard.type("fig")  # what was there is selected
+    await expected(field).to_have_value("fig")
 
 
 async def test_a_hit_opens_the_very_entry_that_has_the_words(stage: Stage) -> None:

@@ -362,6 +362,21 @@ async def test_a_long_paste_is_a_word_in_the_box_and_is_sent_whole(stage: Stage)
     await until_typed(stage, "x" * 5_000)
 
 
+async def test_a_long_paste_is_kept_where_the_browser_inserts_no_text(stage: Stage) -> None:
+    await stage.thread()
+    await stage.page.evaluate("document.execCommand = () => false; undefined;")
+    await box(stage).press_sequentially("Read now")
+    for _ in range(3):
+        await box(stage).press("ArrowLeft")
+    await stage.page.evaluate(PASTE_TEXT, "y" * 5_000)
+    await until_typed(stage, "Read [pasted 5,000 characters]now")
+    await box(stage).press("Space")
+    stage.will_answer(say("apple-1."))
+    await box(stage).press("Enter")
+    await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
+    assert f"Read {'y' * 5_000} now" in stage.model_input()
+
+
 async def test_every_character_that_is_typed_arrives(stage: Stage) -> None:
     await stage.thread()
     typed = "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 👩\u200d💻 e\u0301 \u05e9\u05dc\u05d5\u05dd \u00ad\u00a0日本語"

@@ -57,8 +57,8 @@ async def test_a_turn_up_to_here_and_from_here_on_are_chosen_at_the_turn_after_a
     assert await stage.page.get_by_role("dialog").get_by_role("button", name="Apply").is_disabled()
 
 
-async def test_output_is_masked_from_a_turn_on(stage: Stage) -> None:
-    await stage.thread()
+async def test_output_is_masked_from_a_turn_on_as_the_preview_said(stage: Stage) -> None:
+    thread_id = await stage.thread()
     for word in ("one", "two"):
         lines = run(f"for i in $(seq 200); do echo line-$i-of-{word}; done")
         stage.will_answer(lines, say(f"answer-{word}."))
@@ -67,7 +67,15 @@ async def test_output_is_masked_from_a_turn_on(stage: Stage) -> None:
         await stage.idle()
     said = await choose(stage, 2, "From here on", "Mask output")
     assert said.startswith("Would mask the output of ")
+    # A turn that comes while the dialog is open was not in the preview, and stays as it is.
+    after = len(stage.client.messages)
+    stage.will_answer(run("for i in $(seq 200); do echo line-$i-of-three; done"), say("answer."))
+    words = [{"type": "text", "text": "prompt-three."}]
+    await stage.client.request("turn/start", threadId=thread_id, input=words)
+    await stage.client.expect(lambda m: m.get("method") == "turn/completed", after)
+    await stage.idle()
     await confirm(stage)
-    await stage.turns("third.|answer-three.")
+    await stage.turns("fourth.|answer-four.")
     assert "line-199-of-one" in stage.model_input()
     assert "line-199-of-two" not in stage.model_input()
+    assert "line-199-of-three" in stage.model_input()

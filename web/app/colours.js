@@ -22,6 +22,12 @@ import "prismjs/components/prism-rust.js";
 import "prismjs/components/prism-sql.js";
 import "prismjs/components/prism-yaml.js";
 
+// Prism's own for Ruby would be twelve times as long.
+Prism.languages.ruby = Object.assign({}, Prism.languages.python, {
+    keyword: /\b(?:alias|and|begin|break|case|class|def|do|else|elsif|end|ensure|for|if|in|include|module|next|not|or|private|raise|redo|require|rescue|retry|return|self|super|then|undef|unless|until|when|while|yield)\b/,
+    boolean: /\b(?:true|false|nil)\b/,
+});
+
 // Of some texts the grammars read each letter again for each other one of its line, or of all.
 const LONGEST_TEXT = 20_000;
 const HAS_LONG_LINE = /.{1001}/;
@@ -30,7 +36,7 @@ const HAS_LONG_LINE = /.{1001}/;
 const NAMES = new Map(Object.entries({
     bash: "console fish zsh", cpp: "c++ cc cxx h hh hpp", css: "less scss", diff: "patch", go: "golang",
     ini: "cfg conf properties toml", java: "cs csharp groovy scala swift", json: "json5 jsonc jsonl", markup: "vue svelte xhtml",
-    jsx: "cjs js javascript mjs", python: "pyi", rust: "rs", typescript: "cts mts",
+    jsx: "cjs js javascript mjs", python: "pyi", ruby: "rb", rust: "rs", typescript: "cts mts php",
 }).flatMap(([name, others]) => others.split(" ").map((other) => /** @type {const} */ ([other, name]))));
 
 /**

@@ -6,7 +6,7 @@ import { tokensOf } from "../app/colours.js";
 import { html } from "../app/vendor.js";
 import { linesOf } from "../app/view/code.js";
 
-const LANGUAGES = "bash c cpp css diff docker go ini java json jsx kotlin markup python rust sql tsx typescript yaml".split(" ");
+const LANGUAGES = "bash c cpp css diff docker go ini java json jsx kotlin markup python ruby rust sql tsx typescript yaml".split(" ");
 const PIECES = ['"', "'", "`", "/", "/*", "(", "{", "<", "<a ", "\\", "#", "$(", "${", " ", "\n", "a", "- ", ": ", "'''", "<!--", "|\n ", 'r#"', "class ", "\\\n"];
 
 /** Returns the lines of a text as HTML. */
@@ -22,6 +22,7 @@ test("each language has its keywords, by its name and by the ending of a file", 
         ["html", "<b>x</b>", "tag"], ["css", "a { color: red }", "property"], ["yml", "a: true", "key"], ["toml", "[a]", "section"],
         ["dockerfile", "FROM a", "keyword"], ["kt", "fun a() {}", "keyword"], ["sql", "SELECT 1", "keyword"], ["go", "func a() {}", "keyword"],
         ["patch", "+a\n-b", "inserted"], ["json", "true", "boolean"], ["java", "class A {}", "keyword"], ["cc", "namespace a {}", "keyword"],
+        ["rb", "unless a", "keyword"], ["ruby", "a = \"#{b} c\" # d", "string"], ["php", "function a() {}", "keyword"],
     ]) {
         assert.match(drawn(text, language).join(""), new RegExp(`token-${kind}\\b`), language);
     }

@@ -68,7 +68,7 @@ export class App {
         this.panel = signal(null);
         /** @type {Signal<boolean>} whether the list of threads is shown where there is no room beside */
         this.isListOpen = signal(false);
-        /** @type {Signal<string>} what the panel is to search for when it opens */
+        /** @type {Signal<string>} what the panel searches for */
         this.wantedSearch = signal("");
         /** @type {Signal<"new" | "rename" | "clear" | "delete" | "palette" | null>} */
         this.dialog = signal(null);

@@ -93,7 +93,11 @@ export function Composer({ app, thread }) {
             event.preventDefault();
             const paste = folded(pasted.replaceAll("\r\n", "\n"), draft.pastes);
             prompts.change(thread.id, (now) => ({ ...now, pastes: [...now.pastes, paste] }));
-            document.execCommand("insertText", false, paste.word); // so that it can be undone
+            if (!document.execCommand("insertText", false, paste.word)) { // which can be undone, but is no promise of browsers
+                const target = /** @type {HTMLTextAreaElement} */ (event.target);
+                target.setRangeText(paste.word, target.selectionStart, target.selectionEnd, "end");
+                setText(target.value);
+            }
         }
     };
 

@@ -18,7 +18,7 @@ const isSplit = signal(read("sides") === true);
 
 /** @param {{path?: string, folder?: string, text: string, read?: () => Promise<FileContent>}} props `read`: reads the whole file, as it became */
 export function Diff({ path, folder, text, read: readWhole }) {
-    const [whole, setWholeFile] = useState(/** @type {{text: string, isCode: boolean} | null} */ (null));
+    const [whole, setWholeFile] = useState(/** @type {{text: string, isCode: boolean, isCut?: boolean} | null} */ (null));
     const [isWhole, setWhole] = useState(false);
     const { place, hasRoom } = useRoom();
     const lines = visible(text).split("\n");
@@ -36,7 +36,8 @@ export function Diff({ path, folder, text, read: readWhole }) {
         try {
             const file = await /** @type {() => Promise<FileContent>} */ (readWhole)();
             const isCode = !file.binary && file.text !== null;
-            setWholeFile({ text: isCode ? (file.text ?? "").slice(0, MOST_CHARACTERS) : "It is no text.", isCode });
+            const all = file.text ?? "";
+            setWholeFile({ text: isCode ? all.slice(0, MOST_CHARACTERS) : "It is no text.", isCode, isCut: file.truncated || all.length > MOST_CHARACTERS });
         } catch (error) {
             setWholeFile({ text: /** @type {Error} */ (error).message, isCode: false });
         }
@@ -48,6 +49,7 @@ export function Diff({ path, folder, text, read: readWhole }) {
                 ${readWhole && html`<button class="button is-small" aria-pressed=${whole !== null} onClick=${open}>Whole file</button>`}
                 ${hasRoom && html`<button class="button is-small" aria-pressed=${isBeside} onClick=${toggle}>Side by side</button>`}</div>
             ${whole && (whole.isCode ? html`<${Code} text=${whole.text} language=${endingOf(path)} />` : html`<p class="quiet">${whole.text}</p>`)}
+            ${whole?.isCut && html`<p class="quiet">The rest is left out.</p>`}
             <${DiffLines} lines=${shown} path=${path} label=${`Changes of ${path ?? "files"}`} isSplit=${isBeside} />
             ${shown.length < lines.length && html`<button class="button is-small" onClick=${() => setWhole(true)}>
                 Show the other ${lines.length - shown.length} lines</button>`}

@@ -11,8 +11,9 @@ import { Meter } from "./meter.js";
 import { savePicture } from "./picture.js";
 import { titleOf } from "../model/threads.js";
 
-/** @type {[panel: "context" | "checkpoints" | "search", icon: string, words: string][]} */
-const PANELS = [["search", "search", "Search"], ["checkpoints", "history", "Files"], ["context", "layers", "Context"]];
+/** @type {[panel: "context" | "checkpoints" | "search", icon: string, words: string, key: string][]} */
+const PANELS = [["search", "search", "Search", "Ctrl+F"], ["checkpoints", "history", "Files", "Alt+2"], ["context", "layers", "Context", "Alt+3"]];
+export const TITLES = { context: "What the context holds", checkpoints: "Turns and their files", search: "Search" };
 
 /** @param {{app: App, thread: Thread}} props */
 export function Header({ app, thread }) {
@@ -24,7 +25,7 @@ export function Header({ app, thread }) {
     const compactions = state?.compactionCount ?? 0;
     return html`
         <header class="header">
-            <button class="icon-button only-narrow" aria-label="Threads" aria-expanded=${app.isListOpen.value}
+            <button class="icon-button only-narrow" aria-label="Threads" title="Threads" aria-expanded=${app.isListOpen.value}
                 onClick=${() => { app.isListOpen.value = !app.isListOpen.value; }}><${Icon} name="menu" /></button>
             <div class="header-title">
                 <h1 dir="auto" title=${title}>${title}</h1>
@@ -34,9 +35,9 @@ export function Header({ app, thread }) {
             ${state?.archived && html`<span class="chip">archived</span>`}
             ${context && (context.usedTokens > 0 || !context.unknown) && html`<${Meter} context=${context} />`}
             <div class="header-actions">
-                ${PANELS.map(([panel, icon, words]) => html`
-                    <button key=${panel} class="icon-button" aria-pressed=${app.panel.value === panel} aria-label=${words} title=${words}
-                        onClick=${() => { app.panel.value = app.panel.value === panel ? null : panel; }}><${Icon} name=${icon} /></button>
+                ${PANELS.map(([panel, icon, words, key]) => html`
+                    <button key=${panel} class="icon-button" aria-pressed=${app.panel.value === panel} aria-label=${words} title=${`${TITLES[panel]} (${key})`}
+                        onClick=${() => app.togglePanel(panel)}><${Icon} name=${icon} /></button>
                 `)}
                 <${More} app=${app} thread=${thread} />
             </div>
@@ -91,7 +92,7 @@ function More({ app, thread }) {
     };
     return html`
         <div class="more" onKeyDown=${onKey}>
-            <button class="icon-button" aria-label="More" aria-haspopup="menu" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
+            <button class="icon-button" aria-label="More" title="More" aria-haspopup="menu" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
                 <${Icon} name="more" />
             </button>
             ${isOpen && html`<div class="menu" role="menu" ref=${menu}>

@@ -15,7 +15,7 @@ import { Composer } from "./composer.js";
 import { ContextPanel } from "./context.js";
 import { Dialogs } from "./dialogs.js";
 import { ShownMachineThread } from "./fleet.js";
-import { Advice, Header } from "./header.js";
+import { Advice, Header, TITLES } from "./header.js";
 import { Icon } from "./icons.js";
 import { Pins } from "./pins.js";
 import { Search } from "./search.js";
@@ -27,7 +27,6 @@ import { Timeline } from "./timeline.js";
 const PANEL_KEYS = new Map([["Digit1", "search"], ["Digit2", "checkpoints"], ["Digit3", "context"]]);
 const ENDINGS = new Map([["completed", "The agent is done."], ["failed", "The turn failed."], ["interrupted", "The agent has stopped."]]);
 const FEW_LINES = 3;
-const TITLES = { context: "What the context holds", checkpoints: "Turns and their files", search: "Search" };
 
 /** @param {{app: App}} props */
 export function Page({ app }) {
@@ -46,7 +45,7 @@ export function Page({ app }) {
             ${panel && thread && html`
                 <aside class="panel" aria-label=${TITLES[panel]}>
                     <header class="panel-head"><h2>${TITLES[panel]}</h2>
-                        <button class="icon-button" aria-label="Close" onClick=${() => { app.panel.value = null; }}><${Icon} name="close" /></button>
+                        <button class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${() => { app.panel.value = null; }}><${Icon} name="close" /></button>
                     </header>
                     <div class="panel-body" key=${thread.id}><${Boundary} of=${panel} what="This panel">
                         ${panel === "context" && html`<${Pins} app=${app} thread=${thread} /><${ContextPanel} app=${app} thread=${thread} />`}
@@ -182,7 +181,7 @@ function NoticeView({ app, thread }) {
             ${isLayout ? html`<pre class="notice-pre" tabindex="0" dir="ltr">${text}</pre>` : html`<p dir="auto">${text}${notice.hint && html` <span class="quiet">${notice.hint}</span>`}</p>`}
             ${force && html`<button class="button is-small" onClick=${() => app.command(thread, force)}>Do it all the same</button>`}
             ${undo && html`<button class="button is-small" onClick=${() => app.command(thread, undo)}>${undo.includes("--redo") ? "Redo" : "Undo"}</button>`}
-            <button class="icon-button" aria-label="Dismiss" onClick=${() => { app.notice.value = null; }}><${Icon} name="close" /></button>
+            <button class="icon-button" aria-label="Dismiss" title="Dismiss" onClick=${() => { app.notice.value = null; }}><${Icon} name="close" /></button>
         </div>
     `;
 }

@@ -7,7 +7,7 @@
  */
 import { counted } from "../model/format.js";
 import { visible } from "../model/hidden.js";
-import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef } from "../vendor.js";
 import { HistoryHits } from "./history.js";
 
 const MOST_SHOWN = 200;
@@ -15,19 +15,17 @@ const AROUND = 60;
 
 /** @param {{app: App, thread: Thread}} props */
 export function Search({ app, thread }) {
-    const [text, setText] = useState(app.wantedSearch.value);
-    const wanted = app.wantedSearch.value;
-    useEffect(() => {
-        setText((now) => wanted || now);
-    }, [wanted]);
+    const text = app.wantedSearch.value;
     const field = useRef(/** @type {HTMLInputElement | null} */ (null));
-    // Before the next key: what is typed right behind Ctrl+F belongs into the field.
-    useLayoutEffect(() => field.current?.focus(), []);
+    useLayoutEffect(() => { // before the next key: what is typed right behind Ctrl+F belongs into the field
+        field.current?.focus();
+        field.current?.select();
+    }, []);
     const hits = html`<${LoadedHits} app=${app} thread=${thread} text=${text} />`;
     return html`
         <div class="search" onKeyDown=${onKey}>
             <input class="field" type="search" ref=${field} value=${text} placeholder="Words of prompts, answers, commands …" aria-label="Words to search for"
-                onInput=${(/** @type {any} */ event) => setText(event.target.value)} />
+                onInput=${(/** @type {any} */ event) => { app.wantedSearch.value = event.target.value; }} />
             ${app.offers("search") ? html`<${HistoryHits} app=${app} thread=${thread} text=${text} otherwise=${hits} />` : hits}
         </div>
     `;

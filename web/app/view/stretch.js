@@ -15,6 +15,7 @@ const COMMANDS = [["clear", "Clear"], ["compact", "Summarize"], ["mask", "Mask o
 /** @param {{app: App, thread: Thread, number: number, close: () => void}} props */
 export function StretchDialog({ app, thread, number, close }) {
     const [command, setCommand] = useState("clear");
+    const [newest] = useState(thread.state?.turns.length); // what comes meanwhile was not in the preview
     const [turns, setTurns] = useState(`${number}..${number}`);
     const [previews, setPreviews] = useState(/** @type {Record<string, CommandOutcome>} */ ({}));
     const text = `/${command} ${turns}`;
@@ -36,7 +37,7 @@ export function StretchDialog({ app, thread, number, close }) {
         <label class="option"><input type="radio" name=${rows[0][1]} checked=${chosen === value} onChange=${() => choose(value)} />${words}</label>`)}</fieldset>`;
     return html`
         <${Dialog} title=${`Trim turn ${number}`} close=${close}>
-            ${choices([[`${number}..${number}`, "This turn"], [`..${number}`, "Up to here"], [`${number}..`, "From here on"]], turns, setTurns)}
+            ${choices([[`${number}..${number}`, "This turn"], [`..${number}`, "Up to here"], [`${number}..${newest}`, "From here on"]], turns, setTurns)}
             ${choices(COMMANDS, command, setCommand)}
             <p role="status" aria-busy=${preview === null}>${preview && wordsOf(preview)}</p>
             <div class="dialog-foot">

@@ -28,6 +28,7 @@ const shown = cases.map(({ thread, pages, timeline, events, expanded }) => {
             operation: state.operation && { id: state.operation.id, kind: state.operation.kind, phase: state.operation.phase },
             queue: state.queue.map((one) => [one.id, one.input]),
             queueHold: state.queueHold,
+            links: [state.parentId, state.handoffIds],
             pendingRequests: state.pendingRequests.map((one) => one.id),
             turns: state.turns.map((turn, index) => [turn.id, turn.status, turn.error, index < activeFrom(state)]),
             points: state.points.map((point) => [point.id, point.count, point.summary, statusOf(state, point)]),

@@ -1,10 +1,13 @@
 """A draft in the page: it stands in the box, to be changed and sent, or deleted."""
 
+import re
+
 import anyio
 import pytest
+from trimpoint.testkit import say
 
 from tests.deadlines import STEP_S
-from tests.web.browser import needs_browser
+from tests.web.browser import expected, needs_browser
 from tests.web.stage import Stage
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
@@ -44,3 +47,22 @@ async def test_what_is_typed_while_a_summary_is_drafted_stays_and_the_draft_come
     with anyio.fail_after(STEP_S):
         while not (await box.input_value()).startswith("/accept draft:"):
             pass
+
+
+async def test_a_handoff_begins_a_thread_and_each_shows_the_way_to_the_other(stage: Stage) -> None:
+    page = stage.page
+    thread_id = await stage.thread()
+    await stage.turns("one?|apple-1.")
+    stage.will_answer(say("The tests are open."))
+    await stage.send("/handoff write the tests")
+    box = page.locator("textarea")
+    await expected(box).to_have_value(re.compile("^/accept draft:"))
+    stage.will_answer(say("I begin."))
+    await box.press("Enter")
+    await page.locator(".main").get_by_text("I begin.", exact=True).wait_for()
+    await page.locator(".header-links", has_text="From one?").get_by_role("link").click()
+    await page.wait_for_url(f"**/thread/{thread_id}")
+    await page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
+    there = page.locator(".header-links", has_text="Handed off to")
+    await there.get_by_role("link", name="The tests are open.").click()
+    await page.locator(".main").get_by_text("I begin.", exact=True).wait_for()

@@ -45,7 +45,7 @@ class Life:
         self.thread: Conversation = started()
         self.acts = [
             self.turn, self.turn, self.turn, self.failing_turn, self.clear, self.compact,
-            self.rename, self.archive, self.ask, self.queue, self.requeue, self.late_entry, self.whole_answer, self.discard,
+            self.rename, self.archive, self.hand_off, self.ask, self.queue, self.requeue, self.late_entry, self.whole_answer, self.discard,
             self.stretch,
             *([self.revert, self.undo] if reverts else []),
         ]  # fmt: skip
@@ -83,6 +83,10 @@ class Life:
     def archive(self) -> None:
         self.thread.report(ev.ThreadArchived())
         self.thread.report(ev.ThreadUnarchived())
+
+    def hand_off(self) -> None:
+        name = f"thread {len(self.thread.records)}"
+        self.thread.report(ev.HandedOff(self.thread.state.id, name, "a brief", "a goal"))
 
     def ask(self) -> None:
         name = f"question {len(self.thread.records)}"
@@ -227,6 +231,7 @@ def expected(thread: Conversation, expanded: list[list[str]]) -> dict[str, Any]:
         "operation": operation and {name: operation[name] for name in ("id", "kind", "phase")},
         "queue": [[one["id"], one["input"]] for one in model["queue"]],
         "queueHold": model["queueHold"],
+        "links": [model["parentThreadId"], [one["threadId"] for one in model["handoffs"]]],
         "pendingRequests": [one["id"] for one in model["pendingRequests"]],
         "turns": [[t["id"], t["status"], t["error"], t["trimmed"]] for t in model["turns"]],
         "points": [

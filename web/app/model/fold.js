@@ -45,6 +45,9 @@ const FOLDS = {
         state.archived = true;
         state.newThreadId = payload.newThreadId;
     },
+    "thread.handed-off": (state, payload) => {
+        state.handoffIds = [...state.handoffIds, payload.newThreadId];
+    },
     "thread.generation-opened": (state, payload) => {
         state.session = { status: "pending", generation: payload.generation, reason: payload.reason };
     },

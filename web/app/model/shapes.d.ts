@@ -63,6 +63,9 @@ export interface ThreadState {
     readOnly: string | null;
     /** the thread that it went on as */
     newThreadId: string | null;
+    /** the thread that it was begun from, and those that handoffs of it began */
+    parentId: string | null;
+    handoffIds: string[];
     /** the last event that is in it */
     sequence: number;
     /** by number; those before `turnsFrom` are not known, and left out of the array */

@@ -30,6 +30,8 @@ export function stateOf(thread) {
         createdAt: thread.createdAt,
         readOnly: thread.readOnly,
         newThreadId: thread.newThreadId ?? null,
+        parentId: thread.parentThreadId ?? null,
+        handoffIds: (thread.handoffs ?? []).map((one) => one.threadId),
         sequence: thread.sequence,
         turns,
         turnsFrom: turns.length,

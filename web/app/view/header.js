@@ -29,6 +29,8 @@ export function Header({ app, thread }) {
                 onClick=${() => { app.isListOpen.value = !app.isListOpen.value; }}><${Icon} name="menu" /></button>
             <div class="header-title">
                 <h1 dir="auto" title=${title}>${title}</h1>
+                <${Links} app=${app} words="From" ids=${[state?.parentId]} />
+                <${Links} app=${app} words="Handed off to" ids=${state?.handoffIds ?? []} />
                 <p dir="ltr" title=${state?.cwd}>${visible([state?.cwd, state?.branchName].filter(Boolean).join(" · "))}</p>
             </div>
             ${compactions > 0 && html`<span class="chip">compacted ×${compactions}</span>`}
@@ -43,6 +45,14 @@ export function Header({ app, thread }) {
             </div>
         </header>
     `;
+}
+
+/** The threads that this one was begun from, or handed off to.
+ * @param {{app: App, words: string, ids: (string | null | undefined)[]}} props
+ */
+function Links({ app, words, ids }) {
+    const found = (app.threads.value ?? []).filter((one) => ids.includes(one.id));
+    return found.length > 0 && html`<div class="header-links">${words} ${found.map((one, at) => html`${at > 0 && ", "}<a href=${`#/thread/${one.id}`} dir="auto">${visible(titleOf(one))}</a>`)}</div>`;
 }
 
 /** @param {{app: App, thread: Thread}} props */

@@ -29,64 +29,107 @@ _READ = 65_536
 _BEGIN = "\x1b[?1049h\x1b[?2004h"
 _END = "\x1b[?2004l\x1b[?1049l\x1b[?25h"
 _PASTE_BEGINS, _PASTE_ENDS = "\x1b[200~", "\x1b[201~"
-_INTERRUPT, _END_OF_INPUT, _KILL_LINE = "\x03", "\x04", "\x15"
+_INTERRUPT, _END_OF_INPUT, _KILL_LINE, _ESCAPE = "\x03", "\x04", "\x15", "\x1b"
 # What arrives for one key: an escape sequence, Escape, Alt and a character, or a character.
 _KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|(?=\x1b)|[^\[O\x1b])|[^\x1b]", re.DOTALL)
 
 
 class Line:
-    """The picture of what was typed: the line as it stands, and what Enter has sent."""
+    """The picture of what was typed: the line as it stands, and what Enter has sent. What a read
+    costs does not depend on what was read before.
+    """
 
     def __init__(self) -> None:
-        self.text = ""
         self.sent: list[str] = []
+        self._parts: list[str] = []
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
+        self._pasted: list[str] = []
+        self.is_in_paste = False
+        """Whether a paste has begun and not ended."""
 
     @property
-    def is_in_paste(self) -> bool:
-        """Returns whether a paste has begun and not ended."""
-        return self._rest.startswith(_PASTE_BEGINS)
+    def text(self) -> str:
+        """Returns the line as it stands."""
+        return "".join(self._parts)
+
+    def end(self, count: int) -> str:
+        """Returns the last characters of the line as it stands."""
+        found: list[str] = []
+        for part in reversed(self._parts):
+            if count <= 0:
+                break
+            found.append(part[-count:])
+            count -= len(part)
+        return "".join(reversed(found))
 
     @property
     def is_whole(self) -> bool:
         """Returns whether every key and every paste that has begun has ended."""
-        return not self._rest and not self._decoder.getstate()[0]
+        return not (self.is_in_paste or self._rest or self._decoder.getstate()[0])
+
+    def settle(self) -> bool:
+        """Returns whether an Escape has come that nothing followed at once: it was the key."""
+        is_escape = self._rest == _ESCAPE and not self.is_in_paste
+        if is_escape:
+            self._rest = ""
+        return is_escape
 
     def feed(self, typed: bytes) -> bool:
         """Takes what was typed. Returns whether a key asks to leave: Ctrl+C or Ctrl+D in an empty
         line, before anything was sent. What was sent waits for the chat, and so does the key.
         """
-        left = self._rest + self._decoder.decode(typed)
-        leaves = False
-        while left and not leaves:
-            if left.startswith(_PASTE_BEGINS):
-                pasted, ends, after = left.partition(_PASTE_ENDS)
-                if not ends:
+        came, at, leaves = self._rest + self._decoder.decode(typed), 0, False
+        while at < len(came) and not leaves:
+            if self.is_in_paste:
+                at = self._paste(came, at)
+                if self.is_in_paste:
                     break
-                self.text += pasted.removeprefix(_PASTE_BEGINS)
-                left = after
-            elif (key := _KEY.match(left)) is not None:
-                leaves = self._press(key[0])
-                left = left[key.end() :]
+            elif came.startswith(_PASTE_BEGINS, at):
+                self.is_in_paste, at = True, at + len(_PASTE_BEGINS)
+            elif (key := _KEY.match(came, at)) is not None:
+                leaves, at = self._press(key[0]), key.end()
             else:
                 break
-        self._rest = left
+        self._rest = came[at:]
         return leaves
 
+    def _paste(self, came: str, at: int) -> int:
+        """Takes what was pasted, but for what may be the beginning of the end of the paste; returns
+        where the rest begins.
+        """
+        end = came.find(_PASTE_ENDS, at)
+        if end == -1:
+            kept = came[max(at, len(came) - len(_PASTE_ENDS) + 1) :]
+            begun = next(
+                (n for n in range(len(kept)) if _PASTE_ENDS.startswith(kept[n:])), len(kept)
+            )
+            rest = len(came) - len(kept) + begun
+            self._pasted.append(came[at:rest])
+            return rest
+        self._parts += [*self._pasted, came[at:end]]
+        self._pasted, self.is_in_paste = [], False
+        return end + len(_PASTE_ENDS)
+
     def _press(self, key: str) -> bool:
-        if key in {_INTERRUPT, _END_OF_INPUT} and not self.text and not self.sent:
+        if key in {_INTERRUPT, _END_OF_INPUT} and not self.end(1) and not self.sent:
             return True
         if key == "\r":
             self.sent += filter(None, [self.text.strip()])
-            self.text = ""
+            self._parts = []
         elif key in {"\x7f", "\b"}:
-            self.text = self.text[:-1]
+            self._erase()
         elif key in {_INTERRUPT, _KILL_LINE}:
-            self.text = ""
+            self._parts = []
         elif key == "\n" or key.isprintable():
-            self.text += key
+            self._parts.append(key)
         return False
+
+    def _erase(self) -> None:
+        while self._parts and not self._parts[-1]:
+            self._parts.pop()
+        if self._parts:
+            self._parts[-1] = self._parts[-1][:-1]
 
 
 class FirstFrame:
@@ -95,16 +138,19 @@ class FirstFrame:
     def __init__(self) -> None:
         self.attributes: list[Any] = termios.tcgetattr(0)
         self._line = Line()
-        self._typed = bytearray()
+        self._typed = [bytearray()]
         self._doing = "connecting …"
-        self._draws = threading.Lock()
+        self._draws = threading.RLock()  # a signal may come while the main thread draws
         self._chat_has_begun = self._chat_draws = self._is_taken = self._is_over = False
         self._stderr, self._said = sys.stderr, io.StringIO()
         self._wake_read, self._wake = os.pipe()
         self._reader = threading.Thread(target=self._read, name="first-frame", daemon=True)
-        self._set_raw()
         self._size = os.get_terminal_size(1)
-        os.write(1, (_BEGIN + self._screen()).encode())
+        screen = _BEGIN + self._screen()  # if it cannot be drawn, the terminal is as it was
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, self._end_at_once)
+        self._set_raw()
+        _write(screen)
         sys.stderr = self._said  # it is printed at the end: on this screen it would be lost
         # A thread begins with the signals blocked that are blocked here. Ctrl-C is for the main
         # thread.
@@ -134,14 +180,16 @@ class FirstFrame:
         with self._draws:
             self._chat_draws = True
 
-    def take_typed(self) -> bytes:
-        """Returns all that was typed. From now on the chat reads the terminal."""
+    def take_typed(self) -> list[bytes]:
+        """Returns all that was typed, cut after each Escape that was a key of its own. From now on
+        the chat reads the terminal.
+        """
         self._is_taken = True
         os.write(self._wake, b".")
         self._reader.join()
         if self._line.is_in_paste:
-            self._typed += _PASTE_ENDS.encode()
-        return bytes(self._typed)
+            self._typed[-1] += _PASTE_ENDS.encode()
+        return [bytes(one) for one in self._typed if one]
 
     def end(self) -> None:
         """Restores the terminal, unless the chat has begun and done so, and prints what was said
@@ -155,11 +203,21 @@ class FirstFrame:
         if not self._chat_has_begun:
             self.yield_screen()
             self._restore()
+        if signal.getsignal(signal.SIGTERM) == self._end_at_once:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
         sys.stderr = self._stderr
         sys.stderr.write(self._said.getvalue())
 
+    def _end_at_once(self, number: int, _frame: object) -> None:
+        """Ends the program as the signal does, with the terminal as it was."""
+        with self._draws:
+            if not self._chat_has_begun:
+                self._restore()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
     def _restore(self) -> None:
-        os.write(1, _END.encode())
+        _write(_END)
         termios.tcsetattr(0, termios.TCSANOW, self.attributes)
 
     def _read(self) -> None:
@@ -169,6 +227,8 @@ class FirstFrame:
                 wait_s = _REST_OF_PASTE_S if self._line.is_in_paste else _REST_OF_KEY_S
             ends = [0] if self._is_taken else [0, self._wake_read]
             ready = select.select(ends, [], [], wait_s)[0]
+            if not ready and self._line.settle():
+                self._typed.append(bytearray())
             if (self._is_taken and not ready) or (0 in ready and not self._take()):
                 return
             if ready or os.get_terminal_size(1) != self._size:
@@ -180,7 +240,7 @@ class FirstFrame:
             typed = os.read(0, _READ)
         except OSError:  # the window was closed
             return False
-        self._typed += typed
+        self._typed[-1] += typed
         if self._line.feed(typed):
             self._leave()
         return bool(typed)
@@ -196,15 +256,18 @@ class FirstFrame:
         with self._draws:
             if not self._chat_draws:
                 self._size = os.get_terminal_size(1)
-                os.write(1, self._screen().encode())
+                _write(self._screen())
 
     def _screen(self) -> str:
         columns, rows = self._size
-        text, style = (self._line.text, "") if self._line.text else (_PLACEHOLDER, "2")
+        typed = self._line.end(max(1, columns - 5))
+        text, style = (typed, "") if typed else (_PLACEHOLDER, "2")
         shown, cells = _tail(text, columns - 5)
         edge = "" if os.environ.get("NO_COLOR") else "36"
         line = "─" * (columns - 2)
-        above = [f"not sent yet {one}" for one in self._line.sent] + [f"⠋ {self._doing}"]
+        above = [f"not sent yet {one[-columns:]}" for one in self._line.sent[-rows:]] + [
+            f"⠋ {self._doing}"
+        ]
         above = above[-max(1, rows - 6) :]
         folder, _ = _tail(_folder(), columns - 5)
         return "".join((
@@ -217,12 +280,21 @@ class FirstFrame:
             f"\x1b[{rows - 2};1H│ \x1b[0;{style}m{shown}\x1b[0;{edge}m\x1b[{rows - 2};{columns}H│",
             f"\x1b[{rows - 1};1H╰{line}╯",
             f"\x1b[{rows};2H[{folder}]\x1b[m",
-            f"\x1b[{rows - 2};{3 + (cells if self._line.text else 0)}H\x1b[?25h",
+            f"\x1b[{rows - 2};{3 + (cells if typed else 0)}H\x1b[?25h",
         ))  # fmt: skip
 
 
+def _write(text: str) -> None:
+    os.write(1, text.encode(errors="replace"))
+
+
 def _folder() -> str:
-    home, folder = os.path.expanduser("~"), os.environ.get("PWD") or os.getcwd()
+    home, folder = os.path.expanduser("~"), os.environ.get("PWD")
+    if not folder:
+        try:
+            folder = os.getcwd()
+        except OSError:  # it is gone, as the daemon will say
+            folder = "?"
     is_below = folder == home or folder.startswith(f"{home}{os.sep}")
     return f"~{folder[len(home) :]}" if is_below else folder
 

@@ -6,6 +6,7 @@ import itertools
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from trimpoint.testkit import say
 from trimpoint.tui.widgets.driver import ChatDriver
 
 from tests.cli.stage import CliHarness
-from tests.tui.terminal import Terminal, program_in_terminal
+from tests.tui.terminal import PAUSE_S, Terminal, program_in_terminal
 
 READY = "Ask, / for commands"
 SIZE = (24, 60)
@@ -65,6 +66,39 @@ def test_what_has_begun_is_known_to_be_unfinished(begun: bytes) -> None:
     assert line.is_in_paste is (begun == b"\x1b[200~a")
 
 
+def test_an_escape_that_nothing_follows_at_once_is_the_key() -> None:
+    line = Line()
+    line.feed(b"a\x1b")
+    assert line.settle()
+    assert not line.settle()
+    line.feed(b"b\x1b[")
+    assert not line.settle()
+    line.feed(b"D\x1bx")
+    assert (line.text, line.is_whole) == ("ab", True)
+    line.feed(b"\x1b[200~\x1b")
+    assert not line.settle()
+    line.feed(b"\x1b[201~")
+    assert (line.text, line.is_whole) == ("ab\x1b", True)
+
+
+def test_a_paste_is_read_part_by_part_and_looked_through_once() -> None:
+    looked = list[int]()
+
+    class Counting(Line):
+        def _paste(self, came: str, at: int) -> int:
+            looked.append(len(came) - at)
+            return super()._paste(came, at)
+
+    line, part, parts = Counting(), b"x" * 4_000 + b"\x1b[2", 200
+    line.feed(b"\x1b[200~")
+    for _ in range(parts):
+        line.feed(part)
+    line.feed(b"\x1b[201~\x7f\x7f")
+    assert line.text == ((part * parts).decode())[:-2]
+    assert line.end(5) == "xxxx\x1b"
+    assert sum(looked) < 2 * parts * len(part)
+
+
 def test_no_key_is_waited_for_once_the_terminal_is_no_longer_read() -> None:
     driver, looks = ChatDriver.__new__(ChatDriver), list[float]()
 
@@ -101,24 +135,35 @@ async def at_once(stage: CliHarness) -> AsyncIterator[Terminal]:
         yield terminal
 
 
-def ended(stage: CliHarness, typed: bytes, *words: str, **environment: str) -> tuple[int, str]:
-    """Runs the program in a terminal until it ends, and types once the first screen is there.
-    Returns its exit code and all that it wrote. The terminal is as it was.
+def ended(
+    stage: CliHarness,
+    typed: bytes,
+    *words: str,
+    number: int = 0,
+    seen: str = READY,
+    program: list[str] | None = None,
+    **environment: str,
+) -> tuple[int, str]:
+    """Runs the program in a terminal until it ends; types, or sends the signal of this number, once
+    its screen has been seen. Returns its exit code and all that it wrote. The terminal is as it
+    was.
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
     before, said = termios.tcgetattr(theirs), b""
     process = subprocess.Popen(
-        stage.command(*words), stdin=theirs, stdout=theirs, stderr=theirs, cwd=stage.worktree,
+        program or stage.command(*words), stdin=theirs, stdout=theirs, stderr=theirs, cwd=stage.worktree,
         env=stage.environment | {"TERM": "xterm-256color"} | environment, start_new_session=True,
     )  # fmt: skip
     try:
         while process.poll() is None:
             while select.select([ours], [], [], 0.02)[0]:
                 said += os.read(ours, 65_536)
-            if typed and READY.encode() in said:
+            if (typed or number) and seen.encode() in said:
                 os.write(ours, typed)
-                typed = b""
+                if number:
+                    process.send_signal(number)
+                typed, number = b"", 0
         while select.select([ours], [], [], 0.02)[0]:
             said += os.read(ours, 65_536)
         assert termios.tcgetattr(theirs) == before
@@ -163,6 +208,61 @@ async def test_what_prints_and_a_terminal_without_a_cursor_get_no_screen(
 
 
 ALONE = "from trimpoint import first_frame; first_frame.show([]); import time; time.sleep(600)"
+BROKEN = """
+from trimpoint import first_frame
+first_frame.FirstFrame._screen = lambda self: 1 // 0
+first_frame.show([])
+"""
+NOWHERE = """
+import os, tempfile
+from trimpoint import first_frame
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+del os.environ["PWD"]
+first_frame.show([])
+first_frame.end()
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(("program", "code"), [(BROKEN, 1), (NOWHERE, 0)])
+async def test_the_terminal_is_as_it_was_whatever_the_first_screen_comes_upon(
+    stage: CliHarness, program: str, code: int
+) -> None:
+    function = functools.partial(ended, stage, b"", program=[sys.executable, "-c", program])
+    assert (await anyio.to_thread.run_sync(function))[0] == code
+
+
+@pytest.mark.processes
+async def test_a_signal_to_end_finds_the_terminal_as_it_was(stage: CliHarness) -> None:
+    function = functools.partial(
+        ended, stage, b"", number=signal.SIGTERM, program=[sys.executable, "-c", ALONE]
+    )
+    code, said = await anyio.to_thread.run_sync(function)
+    assert code == -signal.SIGTERM
+    assert said.count("\x1b[?1049h") == said.count("\x1b[?1049l") == 1
+
+
+@pytest.mark.codex
+async def test_a_signal_ends_the_chat_with_the_terminal_as_it_was(stage: CliHarness) -> None:
+    async with stage.serving():
+        function = functools.partial(
+            ended, stage, b"", "chat", number=signal.SIGTERM, seen="[new thread]"
+        )
+        code, said = await anyio.to_thread.run_sync(function)
+    assert code == 128 + signal.SIGTERM
+    assert "\x1b[?1003l" in said.rpartition("[new thread]")[2]
+    assert "\x1b[?1049l" in said.rpartition("[new thread]")[2]
+
+
+@pytest.mark.codex
+async def test_a_letter_typed_after_an_escape_is_a_letter(stage: CliHarness) -> None:
+    async with stage.serving(), at_once(stage) as terminal:
+        terminal.presses(b"ab\x1b")
+        await anyio.to_thread.run_sync(functools.partial(select.select, [], [], [], PAUSE_S))
+        terminal.presses(b"z")
+        await terminal.shows("[new thread]")
+        await terminal.shows("abz")
 
 
 @pytest.mark.processes

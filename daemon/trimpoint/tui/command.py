@@ -30,8 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     chosen: list[tuple[str | None, str]] = []
     with_daemon(arguments, partial(_choose, arguments, chosen))
-    event_loop.run(_show, arguments, *chosen[0])
-    return Exit.DONE
+    return event_loop.run(_show, arguments, *chosen[0])
 
 
 async def _choose(
@@ -48,7 +47,7 @@ async def _choose(
     return Exit.DONE
 
 
-async def _show(arguments: argparse.Namespace, thread_id: str | None, cwd: str) -> None:
+async def _show(arguments: argparse.Namespace, thread_id: str | None, cwd: str) -> int:
     from trimpoint.cli.connection.background import launch_of, socket_of_daemon
     from trimpoint.tui.model.state import ChatState
     from trimpoint.tui.session.changes import Changes
@@ -57,6 +56,7 @@ async def _show(arguments: argparse.Namespace, thread_id: str | None, cwd: str) 
     from trimpoint.tui.session.link import Link
     from trimpoint.tui.widgets.app import ChatApp
     from trimpoint.tui.widgets.bindings import keymap
+    from trimpoint.tui.widgets.terminal import ended_by_sigterm
 
     settings = settings_of(arguments)
 
@@ -75,4 +75,6 @@ async def _show(arguments: argparse.Namespace, thread_id: str | None, cwd: str) 
         app.set_keymap(keymap(settings.config.chat.keys))
     except ValueError as error:
         raise UsageError(f"{error}.", "See `trimpoint help configuration`.") from None
-    await app.run_async()
+    with ended_by_sigterm(app):
+        await app.run_async()
+    return app.return_code or Exit.DONE

@@ -75,7 +75,8 @@ class ChatDriver(LinuxDriver):
                 pass
             self._first.yield_screen()
             typed, self._first = self._first.take_typed(), None
-            self._pass_on_text(typed.decode(errors="replace"))
+            for part in typed:
+                self._pass_on_text(part.decode(errors="replace"))
             if self._key_is_done is not None:
                 self._wait_for(self._key_is_done)
             self._app.call_later(self._on_typed)
@@ -83,7 +84,7 @@ class ChatDriver(LinuxDriver):
 
     def _pass_on_text(self, text: str) -> None:
         parser = XTermParser()
-        for part in (text, "") if text else ():  # nothing ends the text, and an Escape at its end
+        for part in (text, ""):  # nothing ends the text, and an Escape at its end
             for message in parser.feed(part):
                 self.process_message(message)
 

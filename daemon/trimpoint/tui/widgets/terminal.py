@@ -1,10 +1,15 @@
 """What terminals do that Textual does not know of."""
 
-from collections.abc import Callable
+import os
+import signal
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from enum import Enum
+from types import FrameType
 from typing import Any, cast
 
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual.app import App
 from textual.geometry import Offset
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
@@ -20,6 +25,28 @@ def learn_keys() -> None:
     """
     sequences = cast("dict[str, Any]", ANSI_SEQUENCES_KEYS)
     sequences["\x1b\r"] = (_Keys.ALT_ENTER,)
+
+
+@contextmanager
+def ended_by_sigterm(app: App[None]) -> Generator[None]:
+    """Has SIGTERM end the application as its own key does, until the block ends: Textual would
+    leave the terminal as it is while it runs.
+    """
+    before = signal.getsignal(signal.SIGTERM)
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        if app.is_running:
+            app.call_later(app.exit, return_code=128 + number)
+        else:
+            signal.signal(number, before)
+            os.kill(os.getpid(), number)
+
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class TerminalCursor:

@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from trimpoint.system import SYSTEM
 from trimpoint.system.darwin import Darwin
 from trimpoint.system.port import Credentials, ProcessFacts
+from trimpoint.transport.peer_process import ancestor_among
 
-US = os.getpid()
+US, OUR_UID = os.getpid(), 501
+ZOMBIE = 5
 
 
 class BsdInfo(Structure):
@@ -27,6 +30,16 @@ class BsdInfo(Structure):
         *(("comm", c_char * 16), ("name", c_char * 32)),
         *((name, c_uint32) for name in ("nfiles", "pgid", "pjobc", "tdev", "tpgid")),
         *(("nice", c_int32), ("start_tvsec", c_uint64), ("start_tvusec", c_uint64)),
+    ]
+
+
+class BsdShortInfo(Structure):
+    """proc_bsdshortinfo of sys/proc_info.h."""
+
+    _fields_ = [
+        *((name, c_uint32) for name in ("pid", "ppid", "pgid", "status")),
+        *(("comm", c_char * 16), ("flags", c_uint32), ("uid", c_uint32), ("gid", c_uint32)),
+        *((name, c_uint32) for name in ("ruid", "rgid", "svuid", "svgid", "rfu")),
     ]
 
 
@@ -86,7 +99,7 @@ class FakeLibc:
     """The calls that are asked for. `children` are the processes, with parent and start."""
 
     def __init__(self) -> None:
-        self.processes = {US: BsdInfo(pid=US, ppid=7, uid=501, status=2, start_tvsec=3)}
+        self.processes = {US: BsdInfo(pid=US, ppid=7, uid=OUR_UID, status=2, start_tvsec=3)}
         self.arguments = b""
         self.watched: list[Kevent] = []
         self.renamed: list[tuple[Any, ...]] = []
@@ -100,18 +113,22 @@ class FakeLibc:
             ctypes.memmove(buffer, pids, min(size, ctypes.sizeof(pids)))
         return ctypes.sizeof(pids)
 
-    def proc_pidinfo(self, pid: int, kind: int, _: object, buffer: Any, size: int) -> int:
-        if pid not in self.processes:
+    def proc_pidinfo(self, pid: int, kind: int, argument: Any, buffer: Any, size: int) -> int:
+        found = self.processes.get(pid)
+        if found is None or (found.status == ZOMBIE and not argument.value):
             return self._fails(errno.ESRCH, 0)
+        if kind != 13 and found.uid != OUR_UID:
+            return self._fails(errno.EPERM, 0)
         cdir = VnodeInfoPath(path=os.fsencode(os.getcwd()))
         kinds: dict[int, Structure] = {
             3: self.processes[pid],
             4: TaskInfo(virtual_size=9, resident_size=4711),
             9: VnodePathInfo(cdir=cdir, rdir=VnodeInfoPath(path=b"/")),
+            13: BsdShortInfo(pid=pid, ppid=found.ppid, status=found.status, uid=found.uid, gid=4),
         }
-        found = kinds[kind]
-        assert size == ctypes.sizeof(found)
-        ctypes.memmove(buffer, ctypes.byref(found), size)
+        answer = kinds[kind]
+        assert size == ctypes.sizeof(answer)
+        ctypes.memmove(buffer, ctypes.byref(answer), size)
         return size
 
     def sysctl(self, name: Any, _: int, buffer: Any, size: Any, *__: object) -> int:
@@ -167,13 +184,31 @@ def mac(libc: FakeLibc) -> Darwin:
 
 
 def test_processes_are_listed_with_parent_start_user_and_end(mac: Darwin, libc: FakeLibc) -> None:
-    libc.processes[9] = BsdInfo(pid=9, ppid=US, uid=0, status=5, start_tvsec=4, start_tvusec=5)
+    libc.processes[9] = BsdInfo(
+        pid=9, ppid=US, uid=OUR_UID, status=ZOMBIE, start_tvsec=4, start_tvusec=5
+    )
     assert set(mac.pids()) == {US, 9}
     assert mac.facts(US) == ProcessFacts(parent=7, started=3_000_000)
     assert mac.facts(9) == ProcessFacts(parent=US, started=4_000_005, is_ended=True)
-    assert (mac.owner(US), mac.owner(9), mac.owner(10)) == (501, 0, None)
+    assert (mac.owner(US), mac.owner(9), mac.owner(10)) == (OUR_UID, OUR_UID, None)
     with pytest.raises(ProcessLookupError):
         mac.facts(10)
+
+
+def test_the_ancestors_of_a_process_are_followed_through_those_of_other_users(
+    mac: Darwin, libc: FakeLibc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    libc.processes[7] = BsdInfo(pid=7, ppid=6, uid=0, start_tvsec=2)  # login
+    libc.processes[6] = BsdInfo(pid=6, ppid=1, uid=OUR_UID, start_tvsec=1)
+    libc.processes[1] = BsdInfo(pid=1, ppid=0, uid=0)  # launchd
+    assert mac.facts(7) == ProcessFacts(parent=6, started=None)
+    assert (mac.owner(7), mac.owner(1)) == (0, 0)
+    monkeypatch.setattr(SYSTEM, "facts", mac.facts)
+    assert ancestor_among(US, {10}) is None
+    assert ancestor_among(US, {6}) == 6
+    libc.processes[6].start_tvsec = 4
+    with pytest.raises(ProcessLookupError):
+        ancestor_among(US, {10})
 
 
 def test_the_folder_and_the_memory_of_a_process_are_known(mac: Darwin) -> None:

@@ -2,10 +2,14 @@
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from trimpoint.cli.connection.sockets import answering
+from trimpoint.doctor.kernel import is_listening
+from trimpoint.system import SYSTEM
 from trimpoint.transport import listeners
 from trimpoint.transport.listeners import (
     MAX_SOCKET_PATH_BYTES,
@@ -169,6 +173,38 @@ async def test_a_socket_too_busy_to_answer_is_not_taken_over(socket_path: Path, 
             busy.listen(0)
             client.connect(os.fspath(socket_path))
         assert isinstance(await refusal_of(socket_path), SocketInUse)
+
+
+async def test_a_socket_that_refuses_while_it_is_busy_is_not_taken_over(
+    socket_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SYSTEM, "connect_attempts", 3)
+    async with serving(socket_path):
+        with refused_at_first(2):
+            assert isinstance(await refusal_of(socket_path), SocketInUse)
+        with refused_at_first(2):
+            monkeypatch.setattr(SYSTEM, "is_listening", lambda _: None)
+            assert is_listening(socket_path)
+        with refused_at_first(2):
+            assert await answering([socket_path]) == socket_path
+        with refused_at_first(3):
+            assert await answering([socket_path]) is None
+
+
+@contextmanager
+def refused_at_first(count: int) -> Generator[None]:
+    """Refuses so many connections, as a process does on macOS whose queue is full."""
+    left = [ConnectionRefusedError()] * count
+
+    class Refusing(socket.socket):
+        def connect(self, address: object) -> None:
+            if left:
+                raise left.pop()
+            super().connect(address)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "socket", Refusing)
+        yield
 
 
 async def test_the_socket_is_removed_at_the_end(socket_path: Path) -> None:

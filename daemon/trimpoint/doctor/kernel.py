@@ -4,11 +4,11 @@ shows them. Changes nothing.
 
 import fcntl
 import os
-import socket as sockets
 from pathlib import Path
 from typing import NamedTuple
 
 from trimpoint.system import SYSTEM
+from trimpoint.transport.listeners import probe
 
 
 class Process(NamedTuple):
@@ -69,14 +69,12 @@ def is_listening(socket: Path) -> bool:
     found = SYSTEM.is_listening(socket)
     if found is not None:
         return found
-    with sockets.socket(sockets.AF_UNIX) as probe:
-        probe.setblocking(False)
-        try:
-            probe.connect(os.fspath(socket))
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
+    try:
+        probe(socket)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
     return True
 
 

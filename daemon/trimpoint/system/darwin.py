@@ -31,7 +31,9 @@ _XUCRED = struct.Struct("=IIh2x16I")
 # sys/proc_info.h
 _PROC_ALL_PIDS = 1
 _PROC_PIDTBSDINFO, _PROC_PIDTASKINFO, _PROC_PIDVNODEPATHINFO = 3, 4, 9
+_PROC_PIDT_SHORTBSDINFO = 13  # the only one of these that answers for processes of other users
 _BSDINFO = struct.Struct("=12I16s32s5Ii2Q")
+_SHORTBSDINFO = struct.Struct("=4I16s8I")
 _TASKINFO_BYTES, _RESIDENT = 96, 8
 _VNODEPATHINFO_BYTES, _CURRENT_PATH, _MAXPATHLEN = 2352, 152, 1024
 _SZOMB = 5  # sys/proc.h
@@ -121,7 +123,11 @@ class DarwinProcesses(PosixProcesses):
         return [pid for pid in pids if pid > 0]
 
     def facts(self, pid: int) -> ProcessFacts:
-        found = _BSDINFO.unpack(self._information(pid, _PROC_PIDTBSDINFO, _BSDINFO.size))
+        try:
+            found = _BSDINFO.unpack(self._information(pid, _PROC_PIDTBSDINFO, _BSDINFO.size))
+        except PermissionError:
+            _, parent, _, status, *_ = self._short(pid)
+            return ProcessFacts(parent, started=None, is_ended=status == _SZOMB)
         seconds, microseconds = found[-2:]
         return ProcessFacts(
             parent=found[4],
@@ -131,7 +137,7 @@ class DarwinProcesses(PosixProcesses):
 
     def owner(self, pid: int) -> int | None:
         with contextlib.suppress(OSError):
-            uid: int = _BSDINFO.unpack(self._information(pid, _PROC_PIDTBSDINFO, _BSDINFO.size))[5]
+            uid: int = self._short(pid)[6]
             return uid
         return None
 
@@ -163,9 +169,14 @@ class DarwinProcesses(PosixProcesses):
             return ""
         return found.value.decode("ascii", "replace")
 
+    def _short(self, pid: int) -> tuple[Any, ...]:
+        found = self._information(pid, _PROC_PIDT_SHORTBSDINFO, _SHORTBSDINFO.size)
+        return _SHORTBSDINFO.unpack(found)
+
     def _information(self, pid: int, kind: int, size: int) -> bytes:
         found = ctypes.create_string_buffer(size)
-        written = self._libc.proc_pidinfo(pid, kind, ctypes.c_uint64(0), found, size)
+        # With 0, a process that has ended and was not collected would not be found.
+        written = self._libc.proc_pidinfo(pid, kind, ctypes.c_uint64(1), found, size)
         if written != size:
             raise _last_error() if ctypes.get_errno() else ProcessLookupError(pid)
         return found.raw

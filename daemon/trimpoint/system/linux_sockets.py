@@ -18,6 +18,7 @@ class LinuxSockets:
 
     max_socket_path_bytes = 107
     sees_tcp_peers = True
+    connect_attempts = 1
 
     def bind(self, listener: socket.socket, path: str) -> None:
         # Before bind, which gives the mode to the file.

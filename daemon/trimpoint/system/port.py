@@ -8,6 +8,9 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
+CONNECT_AGAIN_S = 0.1
+"""The time between two attempts to connect (`Sockets.connect_attempts`)."""
+
 
 class Credentials(NamedTuple):
     """The process at the other end of a Unix socket, as it was when it connected. A pid of 0 is
@@ -20,12 +23,12 @@ class Credentials(NamedTuple):
 
 
 class ProcessFacts(NamedTuple):
-    """A process: its parent, when it started (larger is later), and whether it has ended and only
-    waits to be collected.
+    """A process: its parent, when it started (larger is later; None where that is hidden), and
+    whether it has ended and only waits to be collected.
     """
 
     parent: int
-    started: int
+    started: int | None
     is_ended: bool = False
 
 
@@ -112,6 +115,11 @@ class Sockets(Protocol):
 
     sees_tcp_peers: bool
     """Whether the process at the other end of a TCP connection can be found."""
+
+    connect_attempts: int
+    """How many refused connections show that no process listens at a Unix socket: more than one
+    where a process whose queue is full refuses, too.
+    """
 
     def bind(self, listener: socket.socket, path: str) -> None:
         """Binds a Unix socket so that at no instant other users can connect.

@@ -52,6 +52,7 @@ class PosixSockets:
 
     max_socket_path_bytes = 103
     sees_tcp_peers = False
+    connect_attempts = 5
 
     def bind(self, listener: socket.socket, path: str) -> None:
         # The mode of a socket cannot be set before there is a file. The mask is that of the whole

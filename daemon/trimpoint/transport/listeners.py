@@ -11,6 +11,7 @@ import os
 import socket
 import stat
 import sys
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +24,7 @@ from trimpoint_protocol.jsonrpc.framing import encode_line
 
 from trimpoint.streams.ends import take_standard_streams
 from trimpoint.system import SYSTEM
+from trimpoint.system.port import CONNECT_AGAIN_S
 from trimpoint.transport.acceptor import Accept, AcceptLimits, Acceptor, Peer
 from trimpoint.transport.client_stream import Transport
 from trimpoint.transport.framing_errors import encode_refusal
@@ -212,16 +214,34 @@ def _remove_stale(path: Path, folder_fd: int) -> None:
 
 
 def _is_answered(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.setblocking(False)
-        try:
-            probe.connect(os.fspath(path))
-        except ConnectionRefusedError:
-            return False
-        except OSError:
-            # A full backlog, or a socket of another kind: a process is listening.
-            return True
+    try:
+        probe(path)
+    except ConnectionRefusedError:
+        return False
+    except OSError:
+        # A full backlog, or a socket of another kind: a process is listening.
+        return True
     return True
+
+
+def probe(path: Path) -> None:
+    """Connects to a Unix socket, and closes the connection.
+
+    :raises ConnectionRefusedError: when no process listens.
+    :raises BlockingIOError: when a process listens, and its queue is full.
+    :raises OSError: when it cannot be connected to for another reason.
+    """
+    for _ in range(SYSTEM.connect_attempts - 1):
+        with suppress(ConnectionRefusedError):
+            return _connect(path)
+        time.sleep(CONNECT_AGAIN_S)
+    return _connect(path)
+
+
+def _connect(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as ours:
+        ours.setblocking(False)
+        ours.connect(os.fspath(path))
 
 
 @contextmanager

@@ -116,15 +116,17 @@ def ancestor_among(pid: int, wanted: Collection[int]) -> int | None:
 
 
 def _walk_up(pid: int, wanted: Collection[int]) -> int | None:
-    child_started = None
+    child_started: int | None = None
     while pid > 0:
         if pid in wanted:
             return pid
         found = SYSTEM.facts(pid)
-        if child_started is not None and found.started > child_started:
-            # The parent has ended, and another process has its pid.
-            raise ProcessLookupError(pid)
-        pid, child_started = found.parent, found.started
+        # Where a start is hidden, an ended parent whose pid another process has is not noticed.
+        if found.started is not None:
+            if child_started is not None and found.started > child_started:
+                raise ProcessLookupError(pid)
+            child_started = found.started
+        pid = found.parent
     return None
 
 

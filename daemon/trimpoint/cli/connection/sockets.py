@@ -1,15 +1,18 @@
 """Finds the socket where the daemon of a command listens."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
+from anyio.abc import UNIXSocketStream
 
 from trimpoint.cli.connection.client import Client, connect
 from trimpoint.cli.connection.endpoint import read_published_socket
 from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.exits import CliError, NoDaemon, NoDaemonRuns
+from trimpoint.system import SYSTEM
+from trimpoint.system.port import CONNECT_AGAIN_S
 
 _START_ONE = "Start one with `trimpoint serve`, or name its socket with --socket."
 
@@ -78,7 +81,7 @@ async def answering(sockets: list[Path]) -> Path | None:
     """
     for socket in sockets:
         try:
-            async with await anyio.connect_unix(socket):
+            async with await _connected(socket):
                 return socket
         except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
             continue
@@ -90,3 +93,11 @@ async def answering(sockets: list[Path]) -> Path | None:
                 reason="socket_unusable",
             ) from None
     return None
+
+
+async def _connected(socket: Path) -> UNIXSocketStream:
+    for _ in range(SYSTEM.connect_attempts - 1):
+        with suppress(ConnectionRefusedError):
+            return await anyio.connect_unix(socket)
+        await anyio.sleep(CONNECT_AGAIN_S)
+    return await anyio.connect_unix(socket)

@@ -10,6 +10,7 @@ import os
 import plistlib
 import re
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,12 @@ from trimpoint.service.units import CARRIED_VARIABLES, Standing, UnitForeign
 LABEL = "trimpoint.daemon"
 _MARKED = re.compile(r"<!-- Written by trimpoint \(([0-9a-f]{16})\)\. -->\n")
 _DEADLINE_S = 60.0
+_SETTLES_S = 20.0
+_LOOK_AGAIN_S = 0.1
+# Exit codes, as errno(2) has them on macOS. Of `bootout`: the agent is still ending; there is none.
+_IN_PROGRESS, _NOT_LOADED = 36, 3
+# Of `bootstrap`, also when the one before has not quite gone.
+_TOO_EARLY = (5, 37)
 _READABLE = 0o644
 _STATE = re.compile(r"^\s*(state|pid|last exit code) = (.+)$", re.MULTILINE)
 
@@ -38,8 +45,11 @@ class LaunchdUnavailable(Exception):
 
 
 class Loaded(NamedTuple):
-    """What launchd knows of the agent."""
+    """What launchd knows of the agent. `domain` is where it is loaded: another one than `domain()`
+    says, if it was installed over SSH and is asked for in a session with windows, or the reverse.
+    """
 
+    domain: str
     state: str
     pid: int | None
     last_exit: str | None
@@ -70,6 +80,8 @@ def rendered(command: Sequence[str], environ: Mapping[str, str]) -> str:
             "ProgramArguments": list(command),
             # launchd's own PATH has the system's folders alone.
             "EnvironmentVariables": carried,
+            # Otherwise it is for sessions with windows alone.
+            "LimitLoadToSessionType": "Background" if _is_remote(environ) else "Aqua",
             "RunAtLoad": True,
             "KeepAlive": {"SuccessfulExit": False},
             # Others are slowed down while somebody waits for an answer.
@@ -131,21 +143,17 @@ def domain(environ: Mapping[str, str]) -> str:
     """Returns where launchd keeps the agent: in the session with windows, or over SSH in that of
     the user alone.
     """
-    kind = "user" if environ.get("SSH_CONNECTION") else "gui"
-    return f"{kind}/{os.geteuid()}"
+    return _domains(environ)[0]
 
 
-def load_commands(path: Path, environ: Mapping[str, str]) -> list[tuple[str, ...]]:
-    """Returns the words for `launchctl` that start the agent; what is loaded already would be
-    refused.
-    """
-    place = domain(environ)
-    return [("bootout", f"{place}/{LABEL}"), ("bootstrap", place, str(path))]
+def load_command(path: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns the words for `launchctl` that start the agent."""
+    return ("bootstrap", domain(environ), str(path))
 
 
-def unload_command(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Returns the words for `launchctl` that end the agent."""
-    return ("bootout", f"{domain(environ)}/{LABEL}")
+def unload_command(place: str) -> tuple[str, ...]:
+    """Returns the words for `launchctl` that end the agent of a domain."""
+    return ("bootout", f"{place}/{LABEL}")
 
 
 def loaded(environ: Mapping[str, str]) -> Loaded | None:
@@ -153,27 +161,64 @@ def loaded(environ: Mapping[str, str]) -> Loaded | None:
 
     :raises LaunchdUnavailable: when there is no launchd.
     """
-    done = _launchctl("print", f"{domain(environ)}/{LABEL}")
-    if done.returncode != 0:
-        return None
-    facts = {name: value.strip() for name, value in reversed(_STATE.findall(done.stdout))}
-    pid = facts.get("pid", "")
-    return Loaded(
-        facts.get("state", "unknown"),
-        int(pid) if pid.isdecimal() else None,
-        facts.get("last exit code"),
-    )
+    for place in _domains(environ):
+        done = _launchctl("print", f"{place}/{LABEL}")
+        if done.returncode == 0:
+            facts = {name: value.strip() for name, value in reversed(_STATE.findall(done.stdout))}
+            pid = facts.get("pid", "")
+            return Loaded(
+                place,
+                facts.get("state", "unknown"),
+                int(pid) if pid.isdecimal() else None,
+                facts.get("last exit code"),
+            )
+    return None
 
 
-def launchctl(*words: str) -> None:
-    """Runs `launchctl`.
+def load(path: Path, environ: Mapping[str, str], *, again: bool = False) -> None:
+    """Has launchd start the agent, which must not be loaded.
 
+    :param again: whether it was unloaded just now; launchd may then refuse it for some seconds.
     :raises LaunchdUnavailable: when it is missing or refused.
     """
-    done = _launchctl(*words)
+    give_up_at = time.monotonic() + (_SETTLES_S if again else 0)
+    while True:
+        done = _launchctl(*load_command(path, environ))
+        if done.returncode not in _TOO_EARLY or time.monotonic() > give_up_at:
+            return _check(done)
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def unload(place: str) -> None:
+    """Ends the agent of a domain, and waits until launchd has forgotten it: before that, it could
+    not be loaded again.
+
+    :raises LaunchdUnavailable: when launchd is missing or refused, or the agent does not end.
+    """
+    done = _launchctl(*unload_command(place))
+    if done.returncode not in (_IN_PROGRESS, _NOT_LOADED):
+        _check(done)
+    give_up_at = time.monotonic() + _DEADLINE_S
+    while _launchctl("print", f"{place}/{LABEL}").returncode == 0:
+        if time.monotonic() > give_up_at:
+            raise LaunchdUnavailable(f"the agent has not ended within {_DEADLINE_S:.0f} s")
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def _check(done: "subprocess.CompletedProcess[str]") -> None:
     if done.returncode != 0:
         problem = (done.stderr or done.stdout).strip().splitlines()
         raise LaunchdUnavailable(problem[0] if problem else f"exit code {done.returncode}")
+
+
+def _domains(environ: Mapping[str, str]) -> list[str]:
+    """Returns the domains where the agent may be, that of this session first."""
+    kinds = ("user", "gui") if _is_remote(environ) else ("gui", "user")
+    return [f"{kind}/{os.geteuid()}" for kind in kinds]
+
+
+def _is_remote(environ: Mapping[str, str]) -> bool:
+    return bool(environ.get("SSH_CONNECTION"))
 
 
 def _launchctl(*words: str) -> "subprocess.CompletedProcess[str]":

@@ -3,6 +3,7 @@ loaded.
 """
 
 import json
+import os
 import plistlib
 import sys
 from pathlib import Path
@@ -15,31 +16,52 @@ from trimpoint.system import SYSTEM
 pytestmark = pytest.mark.processes
 
 LAUNCHCTL = """#!{python}
-import os, pathlib, sys
+import os, pathlib, plistlib, sys
 here = pathlib.Path(os.path.dirname(os.path.abspath(__file__)))
-word, *rest = sys.argv[1:]
+word, place, *rest = sys.argv[1:]
 with open(here / "asked", "a") as file:
-    print(word, *rest, file=file)
-loaded = here / "loaded"
+    print(word, place, *rest, file=file)
+loaded, ending, settling = (here / name for name in ("loaded", "ending", "settling"))
+
+def refuse(code, words):
+    print(words, file=sys.stderr)
+    sys.exit(code)
+
+def counted_down(file):
+    left = int(file.read_text()) if file.exists() else 0
+    if left:
+        file.write_text(str(left - 1))
+    return left
+
+domain = place.removesuffix("/trimpoint.daemon")
 if word == "bootstrap":
-    if loaded.exists():
-        sys.exit("Bootstrap failed: 5: Input/output error")
-    loaded.write_text("yes")
-elif not loaded.exists():
-    sys.exit("Could not find service in domain")
+    if loaded.exists() or counted_down(settling):
+        refuse(5, "Bootstrap failed: 5: Input/output error")
+    session = plistlib.loads(pathlib.Path(rest[0]).read_bytes())["LimitLoadToSessionType"]
+    if session != ("Aqua" if domain.startswith("gui/") else "Background"):
+        refuse(134, "Bootstrap failed: 134: Service cannot load in requested session")
+    loaded.write_text(domain)
+elif not loaded.exists() or loaded.read_text() != domain:
+    refuse(3 if word == "bootout" else 113, "Could not find service in domain")
 elif word == "bootout":
+    if ending.exists():
+        refuse(36, "Boot-out failed: 36: Operation now in progress")
     loaded.unlink()
 else:
-    print('''gui/501/trimpoint.daemon = {{
+    state = "running"
+    if ending.exists() and not counted_down(ending):
+        ending.unlink()
+        loaded.unlink()
+    print(f'''gui/501/trimpoint.daemon = {{{{
         active count = 1
-        state = running
+        state = {{state}}
         program = /x
         pid = 4711
         last exit code = (never exited)
-        endpoints = {{
+        endpoints = {{{{
             state = other
-        }}
-}}''')
+        }}}}
+}}}}''')
 """
 
 
@@ -95,7 +117,12 @@ def test_an_agent_is_written_loaded_shown_and_removed(
 
     assert main(["daemon", "service", "status", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert shown["agent"] == {"state": "running", "pid": 4711, "last_exit": "(never exited)"}
+    assert shown["agent"] == {
+        "domain": f"gui/{os.geteuid()}",
+        "state": "running",
+        "pid": 4711,
+        "last_exit": "(never exited)",
+    }
     assert shown["writtenByTrimpoint"] is True
 
     assert main(["daemon", "service", "uninstall"]) == 0
@@ -117,6 +144,49 @@ def test_an_agent_of_another_version_is_replaced(mac: Mac, monkeypatch: pytest.M
     assert mac.asked() == ["bootstrap", "bootout", "bootstrap"]
     agent = plistlib.loads(mac.file.read_bytes())
     assert agent["EnvironmentVariables"]["CODEX_HOME"] == str(mac.home / "codex")
+
+
+def test_an_agent_that_ends_slowly_is_waited_for(
+    mac: Mac, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["daemon", "service", "install"]) == 0
+    # The first two are looked at before it is told to end.
+    (mac.bin / "ending").write_text("4")
+    (mac.bin / "settling").write_text("2")
+    monkeypatch.setenv("CODEX_HOME", str(mac.home / "codex"))
+    assert main(["daemon", "service", "install"]) == 0, capsys.readouterr().err
+    assert mac.asked() == ["bootstrap", "bootout", *["bootstrap"] * 3]
+    (mac.bin / "ending").write_text("4")
+    assert main(["daemon", "service", "uninstall"]) == 0
+    assert main(["daemon", "service", "status"]) == 4
+
+
+def test_an_agent_that_was_installed_over_ssh_is_for_sessions_without_windows(
+    mac: Mac, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSH_CONNECTION", "1")
+    assert main(["daemon", "service", "install"]) == 0
+    assert plistlib.loads(mac.file.read_bytes())["LimitLoadToSessionType"] == "Background"
+    assert (mac.bin / "loaded").read_text().startswith("user/")
+    monkeypatch.delenv("SSH_CONNECTION")
+    assert main(["daemon", "service", "status"]) == 0, "it is found from a session with windows"
+    assert main(["daemon", "service", "install"]) == 0
+    assert (mac.bin / "loaded").read_text().startswith("gui/")
+    assert main(["daemon", "service", "uninstall"]) == 0
+    assert not (mac.bin / "loaded").exists()
+
+
+def test_a_log_cannot_control_the_terminal(mac: Mac, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["daemon", "service", "logs"]) != 0
+    assert "There is no log" in capfd.readouterr().err
+    (mac.bin / "tail").symlink_to("/usr/bin/tail")
+    assert main(["daemon", "service", "install"]) == 0
+    log = mac.home / "Library" / "Logs" / "trimpoint.log"
+    log.write_bytes(b"first\nred \x1b[31m \xff\n\x9b2J\xe2\x80\xaelast")
+    capfd.readouterr()
+    assert main(["daemon", "service", "logs", "-n", "2"]) == 0
+    shown = capfd.readouterr().out
+    assert shown == "red ␛[31m �\n�2J�last"
 
 
 def test_a_file_that_a_person_changed_is_left_alone(

@@ -3,10 +3,7 @@
 import argparse
 import os
 import shlex
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,6 +13,7 @@ from trimpoint_protocol.locations import HomeUnknown
 from trimpoint import event_loop
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.connection.sockets import answering
+from trimpoint.cli.daemon_commands.log_lines import print_log_of
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
 from trimpoint.service import launchd
@@ -36,24 +34,24 @@ def run_install(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     except ValueError as error:
         problem = f"A property list cannot hold that: {error}."
         raise CliError(problem, reason="unit_impossible") from None
-    steps = launchd.load_commands(path, os.environ)
     if arguments.dry_run:
+        place = launchd.domain(os.environ)
+        steps = [launchd.unload_command(place), launchd.load_command(path, os.environ)]
         return _show_plan(arguments, {path: text}, steps)
-    is_ours = _asked(lambda: launchd.loaded(os.environ)) is not None
-    if not is_ours and event_loop.run(answering, [settings.socket]) is not None:
+    ours = _asked(lambda: launchd.loaded(os.environ))
+    if ours is None and event_loop.run(answering, [settings.socket]) is not None:
         raise CliError(
             f"A daemon that was not started by launchd serves {settings.socket}.",
             "Stop it first (`trimpoint daemon shutdown`), or give the service another --socket.",
             reason="already_served",
         )
     is_written = _changed(lambda: launchd.install(path, text))
-    if is_ours and not is_written:
+    if ours is not None and not is_written:
         return _print_change(arguments, "written", [], f"It runs already, as {path} says.")
     launchd.log_path(os.environ).parent.mkdir(parents=True, exist_ok=True)
-    unload, load = steps
-    if is_ours:
-        _asked(lambda: launchd.launchctl(*unload))
-    _asked(lambda: launchd.launchctl(*load))
+    if ours is not None:
+        _asked(lambda: launchd.unload(ours.domain))
+    _asked(lambda: launchd.load(path, os.environ, again=ours is not None))
     then = (
         "launchd has started it, and does so at each login; macOS tells you that a background item "
         f"was added. Its log: {launchd.log_path(os.environ)}."
@@ -69,11 +67,12 @@ def run_uninstall(arguments: argparse.Namespace) -> int:
     path = _path()
     if arguments.dry_run:
         present = {path: ""} if os.path.lexists(path) else {}
-        return _show_plan(arguments, present, [launchd.unload_command(os.environ)])
+        steps = [launchd.unload_command(launchd.domain(os.environ))]
+        return _show_plan(arguments, present, steps)
     if launchd.standing(path, "") == "foreign":
         _changed(lambda: launchd.uninstall(path))
-    if _asked(lambda: launchd.loaded(os.environ)) is not None:
-        _asked(lambda: launchd.launchctl(*launchd.unload_command(os.environ)))
+    if (ours := _asked(lambda: launchd.loaded(os.environ))) is not None:
+        _asked(lambda: launchd.unload(ours.domain))
     is_removed = _changed(lambda: launchd.uninstall(path))
     then = (
         f"Journals and configuration are where they were: {settings_of(arguments).state_dir}."
@@ -117,11 +116,8 @@ def run_logs(arguments: argparse.Namespace) -> int:
     if not path.is_file():
         hint = "trimpoint daemon service install makes a service that has one."
         raise CliError(f"There is no log at {path}.", hint, reason="not_installed")
-    sys.stdout.flush()
     follow = ["-F"] if arguments.follow else []
-    with suppress(KeyboardInterrupt):
-        return subprocess.call(["tail", "-n", str(arguments.lines), *follow, str(path)])
-    return Exit.DONE
+    return print_log_of(["tail", "-n", str(arguments.lines), *follow, str(path)])
 
 
 def _path() -> Path:

@@ -3,11 +3,11 @@
 import argparse
 import os
 import subprocess
-import sys
 
 from rich.text import Text
 
 from trimpoint.cli.connection.settings import settings_of
+from trimpoint.cli.daemon_commands.log_lines import print_log_of
 from trimpoint.cli.daemon_commands.service import run_logs
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
 from trimpoint.cli.pager import paged
@@ -43,10 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
             said,
             "Start it as `trimpoint serve 2>> FILE`, or with `trimpoint daemon service install`.",
         )
-    sys.stdout.flush()
     tail = ["tail", "-n", str(arguments.lines), target]
     if arguments.follow:
-        return subprocess.call([*tail, "-F"])
+        return print_log_of([*tail, "-F"])
     with paged(from_end=True) as console:
         log = subprocess.run(tail, capture_output=True, check=False).stdout
         console.print(Text(printable(log.decode(errors="replace"))), end="", soft_wrap=True)

@@ -18,6 +18,7 @@ from trimpoint import event_loop
 from trimpoint.cli.connection.settings import Settings, codex_binary, settings_of
 from trimpoint.cli.connection.sockets import answering
 from trimpoint.cli.daemon_commands import launch_agent
+from trimpoint.cli.daemon_commands.log_lines import print_log_of
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
 from trimpoint.config.loading import default_config_path
@@ -139,7 +140,7 @@ def run_status(arguments: argparse.Namespace) -> int:
 
 
 def run_logs(arguments: argparse.Namespace) -> int:
-    """Shows the log of the service; with systemd, `journalctl` replaces this process.
+    """Shows the log of the service; with systemd, what `journalctl` prints.
 
     :raises CliError: when the service or `journalctl` is not installed.
     """
@@ -162,8 +163,7 @@ def _show_journal(arguments: argparse.Namespace) -> int:
             "daemon that started by itself.",
             reason="not_installed",
         )
-    sys.stdout.flush()
-    os.execv(command[0], command)
+    return print_log_of(command)
 
 
 def _folder() -> Path:

@@ -11,6 +11,7 @@ from trimpoint.acp.translate.forms import questions_answer, questions_form
 from trimpoint.acp.translate.history import replayed
 from trimpoint.acp.translate.mcp import BadServer, mcp_config
 from trimpoint.acp.translate.status import meter_text, notice_of, usage_of
+from trimpoint.acp.translate.turn_choice import unnamed
 from trimpoint.acp.translate.turns import TurnTranslator
 from trimpoint.acp.wire.capabilities import Capabilities, capabilities_in
 
@@ -344,3 +345,22 @@ def test_a_title_is_the_name_or_the_first_line_and_short() -> None:
     assert len(status.title_of(None, "x" * 200) or "") == status.MAX_CHARS
     assert status.iso_time(0) == "1970-01-01T00:00:00Z"
     assert status.iso_time(None) is None
+
+
+@pytest.mark.parametrize("told", [["--force"], None, [], "no list"])
+@pytest.mark.parametrize(
+    ("text", "switches"),
+    [
+        ("/clear", ""),
+        (":CLEAR --force", " --force"),
+        ("/clear 3", None),
+        ("/clear --dry-run", None),
+    ],
+)
+def test_a_clear_without_turns_is_asked_about_whether_or_not_the_daemon_tells_which_it_is(
+    text: str, switches: str | None, told: object
+) -> None:
+    listed = {"commands": [{"name": "clear", **({"asksWith": told} if told is not None else {})}]}
+    for answer in (listed, {}) if told is None else (listed,):
+        found = unnamed(text, answer)
+        assert (found and found.switches) == switches

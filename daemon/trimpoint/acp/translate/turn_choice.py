@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from trimpoint_protocol.hidden_characters import visible
-from trimpoint_protocol.lenient import Json, as_dicts, as_text
+from trimpoint_protocol.lenient import Json, as_dicts, as_list, as_text
 
 from trimpoint.acp.translate.commands import command_name
 from trimpoint.acp.translate.permissions import Option, Permission
@@ -16,6 +16,8 @@ _TITLES = {
     "clear": "What stays in the agent's context?",
     "revert": "How far does the thread go back?",
 }
+_UNTOLD = {"clear": ["--force"], "revert": ["--context", "--force"]}
+"""The switches of a daemon that does not tell them, an older one."""
 _NOTHING_CHOSEN = {
     "clear": "Nothing was cleared. /clear 3 keeps the last 3 turns, /clear 0 keeps none.",
     "revert": "Nothing was reverted. /revert 3 goes back to after turn 3.",
@@ -69,11 +71,13 @@ def unnamed(text: str, listed: Json) -> Unnamed | None:
     is the daemon's list of commands.
     """
     name, rest = may_ask(text), text.split()[1:]
-    for one in as_dicts(listed.get("commands")):
-        switches = one.get("asksWith")
-        if one.get("name") == name and switches is not None and set(rest) <= {*switches}:
-            return Unnamed(as_text(name), "".join(f" {switch}" for switch in rest))
-    return None
+    if name is None:
+        return None
+    told = next((one for one in as_dicts(listed.get("commands")) if one.get("name") == name), {})
+    switches = as_list(told.get("asksWith")) or _UNTOLD[name]
+    if not set(rest) <= {*switches}:
+        return None
+    return Unnamed(name, "".join(f" {switch}" for switch in rest))
 
 
 def _kept(turns: list[Json]) -> list[Option]:

@@ -7,6 +7,9 @@ local M = {}
 
 M.PATIENCE_MS = 1500
 
+-- Of a daemon that does not tell which: an older one, or one that does not answer.
+local UNTOLD = { clear = { "--force" }, revert = { "--context", "--force" } }
+
 ---@class trimpoint.Command
 ---@field name string
 ---@field usage string
@@ -41,6 +44,28 @@ end
 ---@return trimpoint.Command[]
 function M.of(typed)
   return shown((session.request("commands/complete", { text = typed })))
+end
+
+--- In a task: returns the name and the switches of a command that does not say yet which turns it
+--- means.
+---@param typed string
+---@return string? name, string? switches
+function M.unnamed(typed)
+  local name, switches = vim.trim(typed):match("^[/:](%a+)(.*)$")
+  name = name and name:lower()
+  if not UNTOLD[name] then
+    return nil
+  end
+  local may = UNTOLD[name]
+  for _, command in ipairs(M.of("/" .. name)) do
+    may = command.name == name and command.asks_with or may
+  end
+  for _, word in ipairs(vim.split(switches, "%s+", { trimempty = true })) do
+    if not vim.list_contains(may, word) then
+      return nil
+    end
+  end
+  return name, switches
 end
 
 return M

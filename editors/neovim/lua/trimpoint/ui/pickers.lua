@@ -89,11 +89,12 @@ local MOST_KEPT = 20
 --- In a task: has a person choose what a clear keeps.
 ---@param thread_id string
 ---@return integer? turns nil if nothing is to be cleared, as the first row says
+---@return boolean? is_refused
 function M.kept(thread_id)
   local found, refusal = session.request("checkpoint/list", { threadId = thread_id })
   if refusal then
     say.refusal(refusal)
-    return nil
+    return nil, true
   end
   local active = vim.tbl_filter(function(turn)
     return turn.number > 0 and not turn.trimmed
@@ -136,12 +137,12 @@ end
 
 --- In a task: has a person choose the turn that stays the last one.
 ---@param thread_id string
----@return integer? number
+---@return integer? number, boolean? is_refused
 function M.turn(thread_id)
   local found, refusal = session.request("checkpoint/list", { threadId = thread_id })
   if refusal then
     say.refusal(refusal)
-    return nil
+    return nil, true
   end
   local turns = {}
   for index = #found.turns - 1, 1, -1 do
@@ -177,7 +178,7 @@ function M.act(first, last, newest)
 end
 
 --- The lists for commands that do not say yet which turns they mean.
----@type table<string, fun(thread_id: string): integer?>
+---@type table<string, fun(thread_id: string): integer?, boolean?>
 M.named = { clear = M.kept, revert = M.turn }
 
 return M

@@ -116,24 +116,6 @@ local function report(chat, outcome)
   return is_done or outcome.status == "skipped"
 end
 
---- In a task: returns the name and the switches of a command that does not say yet which turns it
---- means.
----@param typed string
----@return string? name, string? switches
-local function unnamed(typed)
-  local name, switches = vim.trim(typed):match("^[/:](%a+)(.*)$")
-  for _, command in ipairs(name and commands.of("/" .. name:lower()) or {}) do
-    local may = command.name == name:lower() and command.asks_with
-    local is_unnamed = may
-      and vim.iter(vim.split(switches, "%s+", { trimempty = true })):all(function(word)
-        return vim.list_contains(may, word)
-      end)
-    if is_unnamed then
-      return command.name, switches
-    end
-  end
-end
-
 --- In a task: has a command carried out.
 ---@param chat trimpoint.Chat
 ---@param typed string
@@ -142,11 +124,11 @@ end
 ---@return boolean is_handled, boolean is_done
 function M.run(chat, typed, is_sure, asks)
   chat:say_nothing()
-  local name, switches = unnamed(typed)
+  local name, switches = commands.unnamed(typed)
   if name and chat.talk.id and not is_sure then
-    local number = pickers.named[name](chat.talk.id)
+    local number, is_refused = pickers.named[name](chat.talk.id)
     if not number then
-      return true, true
+      return true, not is_refused
     end
     typed = ("/%s %d%s"):format(name, number, switches)
   end

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from trimpoint.cli.daemon_commands.log_lines import print_log_of
 from trimpoint.cli.main import main
 from trimpoint.service import units
 
@@ -248,3 +249,11 @@ def test_logs_are_the_journals_and_cannot_control_the_terminal(
     assert main(["service", "logs", "-f", "-n", "5"]) == 0
     words = "--user-unit=trimpoint.service --lines=5 --output=cat --no-pager --follow"
     assert capsys.readouterr().out == f"{words} ␛[2Jend\n"
+
+
+def test_what_a_program_prints_of_a_log_is_shown_line_by_line_and_cannot_control_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    prints = r"printf 'one\r\n\033]0;title\007two'; exit 3"
+    assert print_log_of(["sh", "-c", prints]) == 3
+    assert capsys.readouterr().out == "one\n␛]0;title␇two"

@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.text import Text
 from trimpoint.cli.connection.client import Message
 from trimpoint.cli.connection.serving.log_stream import LogStream
-from trimpoint.cli.daemon_commands.log_lines import print_log_of
 from trimpoint.cli.terminal import one_line, printable, stdout_console
 from trimpoint.cli.views.live_view import LiveView
 from trimpoint.cli.views.timeline_view import Marks, TurnMark, display_title, timeline_rows
@@ -397,12 +396,3 @@ async def test_a_reader_that_has_seen_enough_ends_a_command_quietly(stage: CliHa
             assert await timeline.ended() == 0
         assert "Traceback" not in timeline.err
         assert "Broken" not in timeline.err
-
-
-@pytest.mark.processes
-def test_what_a_program_prints_of_a_log_is_shown_line_by_line_and_cannot_control_the_terminal(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    prints = r"printf 'one\r\n\033]0;title\007two'; exit 3"
-    assert print_log_of(["sh", "-c", prints]) == 3
-    assert capsys.readouterr().out == "one\n␛]0;title␇two"

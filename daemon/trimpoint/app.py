@@ -40,7 +40,7 @@ from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.journal.storage.instrumented_files import InstrumentedFiles
 from trimpoint.journal.storage.written_by import note_version
 from trimpoint.operations.build import build_files
-from trimpoint.operations.notify import Notifications, ways_to_tell
+from trimpoint.operations.notify import EVERY_KIND, Notifications, Way, ways_to_tell
 from trimpoint.operations.provider.settings import compact_limit
 from trimpoint.profiles import Profiles, SharedParts
 from trimpoint.recall.recall import Recall
@@ -75,8 +75,9 @@ class Daemon:
         registry.keep_in_memory(self.clients.has_subscribers_for)
         activity = Activity()
         registry.subscribe(activity.on_record)
-        ways = ways_to_tell(config.notify.command, config.notify.webhook)
-        Notifications(registry, ways, config.notify.events, tasks)
+        shown = Way("clients", self.clients.tell, EVERY_KIND)
+        ways = [shown, *ways_to_tell(config.notify)]
+        Notifications(registry, ways, tasks, has_prompts=config.notify.prompts)
         running = RunningProfiles()
         self.metrics = Metrics(
             MetricSources(registry, activity, self.clients, running, parts.files)

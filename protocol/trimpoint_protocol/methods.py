@@ -24,6 +24,7 @@ from trimpoint_protocol.shapes.context import (
     ItemClassName,
     TrimAdvice,
 )
+from trimpoint_protocol.shapes.notices import Notice, NoticeKind
 from trimpoint_protocol.shapes.orchestration import (
     MAX_PAGE,
     DispatchParams,
@@ -124,6 +125,8 @@ __all__ = [
     "MetricsParams",
     "MetricsResult",
     "NoParams",
+    "Notice",
+    "NoticeKind",
     "NotificationKind",
     "PageSize",
     "ProfileChosen",
@@ -199,6 +202,12 @@ METHODS: dict[str, Method] = {
             "Follow a thread's events.",
         ),
         Method("orchestration/unsubscribeThread", ThreadParams, Empty, "Follow them no longer."),
+        Method(
+            "orchestration/subscribeNotices",
+            NoParams,
+            Empty,
+            "Be told of all threads what a person who looks elsewhere may want to know.",
+        ),
         Method(
             "orchestration/snapshot",
             SnapshotParams,
@@ -356,6 +365,12 @@ NOTIFICATIONS: dict[str, NotificationKind] = {
         ),
         NotificationKind(
             "orchestration/synchronized", Synchronized, "The replay or snapshot is complete."
+        ),
+        NotificationKind(
+            "orchestration/notice",
+            Notice,
+            "A thread has something to tell a person; for those who asked with "
+            "`orchestration/subscribeNotices`.",
         ),
         NotificationKind("commands/progress", CommandProgress, "A slash command advances."),
         NotificationKind(

@@ -85,6 +85,23 @@ async def test_the_window_holds_a_conversation_and_opens_no_port(stage: CliHarne
 
 
 @needs_qt
+async def test_the_desktop_is_told_the_daemons_events_in_its_words(stage: CliHarness) -> None:
+    async with stage.daemon() as client, opened_desk(stage) as desk:
+        await desk.page.until_shown("No thread is open")
+        thread_id = await stage.thread(client)
+        await desk.page.evaluate(
+            "window.sent = [], window.pass = qt.webChannelTransport.send, document.hasFocus = () =>"
+            " false, qt.webChannelTransport.send = (line) => { sent.push(line);"
+            " pass.call(qt.webChannelTransport, line); }"
+        )
+        await desk.page.evaluate(f"location.hash = '#/thread/{thread_id}'")
+        stage.script.then(say("apple-1."))
+        await desk.page.type("one?")
+        told = f'[\\"{stage.worktree.name}\\",\\"The agent has finished.\\"]'
+        await desk.page.until(f'sent.some((line) => line.includes("{told}"))')
+
+
+@needs_qt
 async def test_the_window_comes_back_when_its_sidecar_is_killed(stage: CliHarness) -> None:
     async with stage.daemon() as client, opened_desk(stage) as desk:
         await desk.page.until_shown("No thread is open")

@@ -30,6 +30,7 @@ METHODS = (
     "initialize", "initialized", "commands/list", "commands/complete", "commands/execute",
     "orchestration/dispatch", "orchestration/subscribeThread", "orchestration/unsubscribeThread",
     "orchestration/snapshot", "timeline/read", "sidecar/status", "thread/list", "thread/read",
+    "orchestration/subscribeNotices",
     "thread/resume", "thread/turns/list", "thread/items/list", "thread/unsubscribe",
     "thread/name/set", "thread/archive", "thread/unarchive", "thread/loaded/list", "thread/revert",
     "turn/start", "turn/interrupt", "turn/steer", "model/list", "rpc.discover", "no/such/method",

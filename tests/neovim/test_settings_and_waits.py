@@ -56,7 +56,8 @@ async def test_a_thread_that_asks_and_is_not_open_is_reported_and_counted() -> N
             prompt = [{"type": "text", "text": "Make it."}]
             await other.request("turn/start", threadId=thread_id, input=prompt)
             await editor.shows("? 1 elsewhere")
-            assert "“Make it.” asks. :Trimpoint! threads" in await editor.messages()
+            told = f"“{house.worktree.name}”: The agent asks for an answer. :Trimpoint! threads"
+            await editor.until(f"vim.fn.execute('messages'):find({told!r}, 1, true) ~= nil")
             assert "1 waits for you" in await editor.lua("return require('trimpoint').statusline()")
             await editor.command("Trimpoint threads")
             await editor.shows("? asks")

@@ -72,6 +72,7 @@ CALLS: dict[str, Callable[[Client], Awaitable[Any]]] = {
     ),
     "orchestration/subscribeThread": follow,
     "orchestration/unsubscribeThread": unfollow,
+    "orchestration/subscribeNotices": lambda client: client.subscribe_notices(),
     "orchestration/snapshot": lambda client: client.snapshot(T),
     "context/messages/list": lambda client: client.context_messages(T),
     "context/inspect": lambda client: client.inspect_context(T),

@@ -37,13 +37,16 @@ class _Screen(pyte.Screen):
 
 
 class Terminal:
-    """`text` is the screen as it is now, one line a row, trailing blanks cut."""
+    """`text` is the screen as it is now, one line a row, trailing blanks cut; `written` is all that
+    the program has written.
+    """
 
     def __init__(self, fd: int, size: tuple[int, int] = (ROWS, COLUMNS)) -> None:
         self._fd = fd
         self._screen = _Screen(size[1], size[0])
         self._stream = pyte.ByteStream(self._screen)
         self._changed = anyio.Event()
+        self.written = bytearray()
 
     @property
     def screen(self) -> pyte.Screen:
@@ -117,6 +120,7 @@ class Terminal:
             data = os.read(self._fd, 65_536)
         except OSError:  # Linux's word for the end of the program behind a pseudo-terminal
             raise ProgramEnded(f"the program has ended\n{self.text}") from None
+        self.written += data
         self._stream.feed(data)
         self._changed.set()
         self._changed = anyio.Event()

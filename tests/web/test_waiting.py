@@ -13,14 +13,19 @@ from tests.web.stage import Stage
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
 
-# Notes what would be shown, as if the person looked elsewhere.
+# Keeps what is shown, as if the person looked elsewhere. The browser's own notifications are made,
+# but a browser without a screen says of its permission that it is denied, whatever was granted.
 NOTIFICATIONS = """() => {
     window.told = [];
-    window.Notification = class {
-        static permission = "granted";
-        static requestPermission = async () => "granted";
+    window.Notification = class extends Notification {
+        static permission = "default";
+        static async requestPermission() {
+            const { state } = await navigator.permissions.query({ name: "notifications" });
+            return (this.permission = state);
+        }
         constructor(title, options) {
-            window.told.push(`${title}: ${options.body}`);
+            super(title, options);
+            window.told.push(`${this.title}: ${this.body}`);
         }
     };
     document.hasFocus = () => false;
@@ -28,7 +33,7 @@ NOTIFICATIONS = """() => {
 
 
 async def until_told(page: Any, *wanted: str) -> None:
-    """Waits until the person was told this, and no more."""
+    """Waits until the browser has shown this, and no more."""
     with anyio.move_on_after(STEP_S):
         while len(await page.evaluate("window.told")) < len(wanted):  # noqa: ASYNC110
             await anyio.sleep(0.05)
@@ -36,9 +41,12 @@ async def until_told(page: Any, *wanted: str) -> None:
 
 
 async def test_a_thread_that_asks_elsewhere_is_marked_and_reported_once(stage: Stage) -> None:
+    await stage.page.context.grant_permissions(["notifications"], origin=stage.origin)
     await stage.page.add_init_script(f"({NOTIFICATIONS})()")
     await stage.page.reload()
-    await stage.page.get_by_label("Notify me when a thread asks or is done").click()
+    folder = stage.house.worktree.name
+    asks, done = f"{folder}: The agent asks for an answer.", f"{folder}: The agent has finished."
+    await stage.page.get_by_label("Notify me while I look elsewhere").click()
     await stage.thread(approvalPolicy="untrusted")
     stage.will_answer(run("touch asked-for.txt"), say("apple-1."))
     await stage.send("Do it.")
@@ -48,14 +56,14 @@ async def test_a_thread_that_asks_elsewhere_is_marked_and_reported_once(stage: S
     await stage.page.locator(".sidebar").get_by_text("asks", exact=True).wait_for()
     await stage.page.get_by_text("Do it. waits for your answer.").wait_for()
     await expected(stage.page).to_have_title(re.compile(r"^\(1\) "), timeout=STEP_S * 1000)
-    await until_told(stage.page, "The agent asks: Do it.")
+    await until_told(stage.page, asks)
     await stage.page.get_by_role("link", name="Go there").click()
     await card.get_by_role("button", name="Allow", exact=False).first.click()
     await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
     await stage.page.locator(".sidebar").get_by_text("asks", exact=True).wait_for(state="detached")
     await expected(stage.page).to_have_title(re.compile(r"^[^(]"), timeout=STEP_S * 1000)
     assert other not in stage.page.url
-    await until_told(stage.page, "The agent asks: Do it.", "The agent is done: Do it.")
+    await until_told(stage.page, asks, done)
 
 
 async def test_settings_of_a_thread_are_shown_and_changed_below_the_prompt(stage: Stage) -> None:

@@ -883,6 +883,19 @@ export type MetricsResult = {
 export type NoParams = Record<string, never>;
 
 /**
+ * Something that a person who looks elsewhere may want to know: a turn has ended, the agent waits for an answer, the context has become critical, it was trimmed automatically, or a compaction has failed.
+ *
+ * `said` is a sentence. `title` is the thread's name, else the name of its folder, for nothing of the conversation is in it unless the configuration asks for that.
+ */
+export type Notice = {
+    threadId: string;
+    event: "asks" | "automatic" | "critical" | "done" | "failed";
+    said: string;
+    title: string;
+    folder: string;
+};
+
+/**
  * The snapshot of one thread. `sequence` is the last event that it includes. `newThreadId` is the thread that continues it after `/new`, `handoffs` are those that `/handoff` began, and `parentThreadId` is the thread that it was itself begun from. `firstTurn` is the number of turns before the first one in `turns`: more than 0 where only some were requested.
  */
 export type OrchestrationThread = {

@@ -10,7 +10,7 @@ import { fileTyped, pathsOf, spelledPath } from "../app/model/files.js";
 import { matching, turnTyped } from "../app/model/palette.js";
 import { viewOf } from "../app/model/views.js";
 import { acknowledged, EMPTY, putBack, submitted, unsent } from "../app/model/draft.js";
-import { changesIn, waits } from "../app/model/threads.js";
+import { waits } from "../app/model/threads.js";
 import { visible, whole } from "../app/model/hidden.js";
 import { Heights } from "../app/model/heights.js";
 import { forget, note, nothingLive } from "../app/model/live.js";
@@ -256,10 +256,6 @@ test("a thread that waits for a person is told from one that works", () => {
     const thread = (id, busy, asks = null, archived = false) => ({ id, busy, asks, archived });
     assert.deepEqual([thread("a", "turn: running", "x"), thread("b", "turn: running"), thread("c", null), thread("d", null, "x", true)].map(waits),
         [true, false, false, false]);
-    const before = [thread("a", "turn: running"), thread("b", "turn: running"), thread("c", null), thread("d", "turn: running", "x")];
-    const now = [thread("a", "turn: running", "x"), thread("b", null), thread("c", null), thread("d", "turn: running", "y"), thread("e", "turn: running", "x")];
-    const { asking, done } = changesIn(before, now);
-    assert.deepEqual([asking.map(({ id }) => id), done.map(({ id }) => id)], [["a", "e"], ["b"]]);
 });
 
 test("an at sign and letters name a file, and git's own files are none", () => {

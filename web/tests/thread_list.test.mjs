@@ -11,22 +11,18 @@ function opened(context) {
     context.mock.timers.enable({ apis: ["setTimeout", "Date"] });
     const answers = [];
     const asked = [];
-    const told = [];
-    const list = new ThreadList(
-        {
-            request: (_method, params) => new Promise((resolve) => {
-                asked.push(params.threadIds);
-                answers.push((busy, asks, ...others) => resolve({ threads: [thread(busy, asks), ...others] }));
-            }),
-        },
-        { tell: (what, _id, title) => told.push(`${what}: ${title}`) },
-    );
+    const list = new ThreadList({
+        request: (_method, params) => new Promise((resolve) => {
+            asked.push(params.threadIds);
+            answers.push((busy, asks, ...others) => resolve({ threads: [thread(busy, asks), ...others] }));
+        }),
+    });
     const settled = () => new Promise(setImmediate);
     const pass = (ms) => {
         context.mock.timers.tick(ms);
         return settled();
     };
-    return { list, answers, asked, told, settled, pass };
+    return { list, answers, asked, settled, pass };
 }
 
 test("lists are asked for one after the other, so that no older one comes later", async (context) => {
@@ -71,8 +67,8 @@ test("a list is asked for however often threads change", async (context) => {
     assert.ok(answers.length >= 4);
 });
 
-test("a thread that asks is told although Codex said so before the daemon had its question", async (context) => {
-    const { list, answers, told, settled, pass } = opened(context);
+test("a thread that asks is shown to ask although Codex said so before the daemon had its question", async (context) => {
+    const { list, answers, settled, pass } = opened(context);
     list.note("thread/status/changed", { threadId: "t", status: { type: "active", activeFlags: ["waitingOnApproval"] } });
     await pass(1_000);
     answers[0]("turn: running");
@@ -80,13 +76,13 @@ test("a thread that asks is told although Codex said so before the daemon had it
     await pass(5_000);
     answers[1]("turn: running", "item/commandExecution/requestApproval");
     await settled();
-    assert.deepEqual(told, ["The agent asks: shop"]);
+    assert.equal(list.threads.value[0].asks, "item/commandExecution/requestApproval");
     await pass(60_000);
     assert.equal(answers.length, 2);
 });
 
-test("the end of a thread that Codex said to rest before it was over is told", async (context) => {
-    const { list, answers, told, settled, pass } = opened(context);
+test("the end of a thread that Codex said to rest before it was over is shown", async (context) => {
+    const { list, answers, settled, pass } = opened(context);
     list.note("thread/status/changed", { threadId: "t", status: { type: "active" } });
     await pass(1_000);
     answers[0]("turn: running");
@@ -100,7 +96,7 @@ test("the end of a thread that Codex said to rest before it was over is told", a
     await pass(5_000);
     answers[2](null);
     await settled();
-    assert.deepEqual(told, ["The agent is done: shop"]);
+    assert.equal(list.threads.value[0].busy, null);
     await pass(60_000);
     assert.equal(answers.length, 3);
 });

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Annotated, Literal
 
 import msgspec
+from trimpoint_protocol.shapes.notices import NoticeKind
 
 MAX_PORT = 65_535
 FLEET_NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
@@ -175,17 +176,14 @@ class LimitsSection(_Section, frozen=True):
 
 class NotifySection(_Section, frozen=True):
     """`[notify]`: the program that is run, and the URL that is posted to, when one of the events
-    happens; none when empty.
+    happens; none when empty. With `prompts` they, and the clients that show such events, get the
+    first prompt of a thread that has no name.
     """
 
     command: tuple[str, ...] = ()
     webhook: str = ""
-    events: tuple[Literal["done", "asks", "critical", "automatic", "failed"], ...] = (
-        "asks",
-        "critical",
-        "automatic",
-        "failed",
-    )
+    events: tuple[NoticeKind, ...] = ("asks", "critical", "automatic", "failed")
+    prompts: bool = False
 
     def __post_init__(self) -> None:
         if self.webhook and not self.webhook.startswith(("https://", "http://")):

@@ -55,10 +55,12 @@ export function activate(context: ExtensionContext): void {
         onNotification: (method, params) => threads.onNotification(method, params),
         onProblem,
     });
-    const threads: Threads = new Threads(session, folders, (changes) => {
+    const onChange = () => {
         status.draw(threads);
         tree.draw();
-        tell(changes, (id) => chat.isSeen(id), (id) => void chat.show(id));
+    };
+    const threads: Threads = new Threads(session, folders, onChange, (notice) => {
+        tell(notice, chat.isSeen(notice.threadId), () => void chat.show(notice.threadId));
     });
     const chat: Chat = new Chat(context.extensionUri, {
         connect,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ThreadOverview, TurnCheckpoint } from "../../../web/app/protocol.js";
-import { Threads, type Changes } from "../src/client/threads.js";
+import { Threads } from "../src/client/threads.js";
 import { candidates, findProgram, ownEnvironment } from "../src/daemon/program.js";
 import { clearRows, facts, firstLine, quoted, revertRows, settingRows, takesWords, threadRows, turnRows } from "../src/native/pickers.js";
 import { missingDocument, pageDocument } from "../src/page/document.js";
@@ -110,14 +110,14 @@ test("the page runs the script with the nonce alone, and loads nothing from else
 /** Threads of `/w` whose daemon has these. */
 function listed(all: ThreadOverview[], folders: string[] = ["/w"]) {
     const asked: string[] = [];
-    const told: Changes[] = [];
+    const told: string[] = [];
     const session = {
         request: <Answer>(method: string, params?: object) => {
             asked.push(`${method} ${(params as { threadId?: string })?.threadId ?? ""}`.trim());
             return Promise.resolve({ threads: [...all] } as Answer);
         },
     };
-    return { threads: new Threads(session, () => folders, (changes) => told.push(changes)), asked, told };
+    return { threads: new Threads(session, () => folders, () => {}, (notice) => told.push(notice.said)), asked, told };
 }
 
 test("the threads of the workspace are those of its folders, those that wait first", async () => {
@@ -134,16 +134,15 @@ test("the threads of the workspace are those of its folders, those that wait fir
     assert.equal(threads.current?.id, "beside");
 });
 
-test("a thread that begins to wait, or comes to rest, is told once; those of other folders are not", async () => {
-    const all = [thread("a", { busy: "turn" }), thread("b", { busy: "turn" }), thread("else", { cwd: "/x", busy: "turn" })];
-    const { threads, told } = listed(all);
-    await threads.refresh();
-    all[0] = thread("a", { busy: "turn", asks: "x" });
-    all[1] = thread("b");
-    all[2] = thread("else", { cwd: "/x", asks: "x" });
-    await threads.refresh();
-    await threads.refresh();
-    assert.deepEqual(told.map(({ asking, done }) => [asking.map((one) => one.id), done.map((one) => one.id)]), [[[], []], [["a"], ["b"]], [[], []]]);
+test("what the daemon tells of the workspace's threads is passed on; that of other folders is not", () => {
+    const { threads, asked, told } = listed([]);
+    threads.onReady();
+    for (const folder of ["/w", "/x", "/w/sub", "/work"]) {
+        threads.onNotification("orchestration/notice", { threadId: "a", event: "asks", said: `asks in ${folder}`, title: "a", folder });
+    }
+    assert.deepEqual(told, ["asks in /w", "asks in /w/sub"]);
+    assert.deepEqual(asked, ["orchestration/subscribeNotices"]);
+    threads.dispose();
 });
 
 test("the current thread is followed, one at a time", async () => {

@@ -158,6 +158,12 @@ class Client(Calls):
                         "orchestration/unsubscribeThread", methods.ThreadParams(thread_id=thread_id)
                     )
 
+    async def subscribe_notices(self) -> methods.Empty:
+        """Has the daemon send `orchestration/notice` when a thread has something to tell a person
+        who looks elsewhere.
+        """
+        return await self.request("orchestration/subscribeNotices", result=methods.Empty)
+
     async def snapshot(self, thread_id: str | None = None) -> methods.SnapshotResult:
         """Returns the state of one thread, or an overview of all."""
         params = methods.SnapshotParams(thread_id=thread_id)

@@ -1,5 +1,5 @@
-"""What happens in the real Codex is told to a program, while a webhook hangs that costs nobody
-anything (docs/configuration.md, `[notify]`).
+"""What happens in the real Codex is told to a program and to clients alike, while a webhook hangs
+that costs nobody anything (docs/configuration.md, `[notify]`).
 """
 
 from pathlib import Path
@@ -23,7 +23,8 @@ async def test_a_program_is_told_of_each_event_once_while_a_webhook_hangs(
     harness: Harness, tmp_path: Path
 ) -> None:
     told = tmp_path / "told"
-    program = f'echo "$TRIMPOINT_EVENT $(env | grep -c secret-word)" >> {told}'
+    secrets = "$(env | grep -c secret-word)"
+    program = f'echo "$TRIMPOINT_EVENT {secrets} $TRIMPOINT_TITLE $TRIMPOINT_SAID" >> {told}'
     posted: list[bytes] = []
 
     async def hang(stream: SocketStream) -> None:
@@ -46,6 +47,7 @@ async def test_a_program_is_told_of_each_event_once_while_a_webhook_hangs(
     async with listener, anyio.create_task_group() as tasks:
         tasks.start_soon(listener.serve, hang)
         async with harness.conversation() as talk:
+            await talk.client.request("orchestration/subscribeNotices")
             for word in range(8):
                 talk.script.then(run(LONG.format(word)), say("secret-word."))
                 await talk.prompt("secret-word.")
@@ -56,11 +58,19 @@ async def test_a_program_is_told_of_each_event_once_while_a_webhook_hangs(
             with anyio.fail_after(SCENARIO_S):
                 while not {"critical", "automatic"} <= {*told_events(told)}:  # noqa: ASYNC110
                     await anyio.sleep(0.05)  # another process writes the file
+            shown = [
+                message["params"]
+                for message in talk.client.messages
+                if message.get("method") == "orchestration/notice"
+            ]
         tasks.cancel_scope.cancel()
     events = told_events(told)
     assert (events.count("critical"), events.count("automatic")) == (1, 1)
     assert 1 <= events.count("done") <= 9
     assert {line.split()[1] for line in told.read_text().splitlines()} == {"0"}
+    lines = [f"{one['event']} 0 {one['title']} {one['said']}" for one in shown]
+    assert {*lines} == {*told.read_text().splitlines()}
+    assert {one["threadId"] for one in shown} == {talk.thread_id}
     assert b'"event":"done"' in b"".join(posted)
     assert b"secret-word" not in b"".join(posted)
 

@@ -36,20 +36,6 @@ export function secondOf(thread) {
 }
 
 /**
- * Returns the threads that began to wait for a person, and those that have come to rest.
- * @param {ThreadOverview[]} before
- * @param {ThreadOverview[]} now
- */
-export function changesIn(before, now) {
-    const known = new Map(before.map((thread) => [thread.id, thread]));
-    const had = now.filter((thread) => known.has(thread.id));
-    return {
-        asking: now.filter((thread) => waits(thread) && !waits(known.get(thread.id) ?? { archived: false })),
-        done: had.filter((thread) => thread.busy === null && !thread.archived && known.get(thread.id)?.busy),
-    };
-}
-
-/**
  * Returns a list with what is known now of some of its threads; those that there are no more are left out.
  * @param {ThreadOverview[]} threads
  * @param {ThreadOverview[]} found

@@ -52,7 +52,7 @@ export class App {
             onOutcome: (threadId, text, outcome) => this._onOutcome(threadId, text, outcome),
         });
         this.notifier = new Notifier(shell, (threadId) => this.select(threadId));
-        this._list = new ThreadList(this.session, this.notifier);
+        this._list = new ThreadList(this.session);
         this.threads = this._list.threads;
         /** @type {Signal<Thread | null>} */
         this.open = signal(null);
@@ -331,6 +331,9 @@ export class App {
             case "orchestration/event":
                 this._onEvent(params);
                 break;
+            case "orchestration/notice":
+                this.notifier.tell(params);
+                break;
             case "context/updated":
                 if (thread) {
                     thread.context.value = params;
@@ -382,11 +385,7 @@ export class App {
         this.select(threads[Math.max(0, Math.min(threads.length - 1, at + step))]?.id ?? null);
     }
 
-    /**
-     * @param {string | number} id
-     * @param {string} method
-     * @param {any} params
-     */
+    /** @type {import("../link/peer.js").Listener["onRequest"]} */
     _onRequest(id, method, params) {
         const thread = this.open.value;
         if (thread?.id === params.threadId && ANSWERED_HERE.has(method)) {

@@ -1,5 +1,5 @@
 /**
- * Tells a person who looks elsewhere that a thread asks or is done, if the person wants that.
+ * Tells a person who looks elsewhere what the daemon says of the threads, if the person wants that.
  *
  * @import {ShellObject} from "../link/shell.js"
  */
@@ -33,19 +33,15 @@ export class Notifier {
         keep(KEPT, this.isOn.value);
     }
 
-    /**
-     * @param {string} what
-     * @param {string} threadId
-     * @param {string} title of the thread
-     */
-    tell(what, threadId, title) {
+    /** @param {import("../protocol.js").Notice} notice */
+    tell({ threadId, title, said }) {
         if (!this.isOn.value || document.hasFocus()) {
             return;
         }
         if (this._shell) {
-            this._shell.notify?.(what, title);
+            this._shell.notify?.(title, said);
         } else if ("Notification" in globalThis && Notification.permission === "granted") {
-            const shown = new Notification(what, { body: title, tag: threadId });
+            const shown = new Notification(title, { body: said, tag: threadId });
             shown.onclick = () => {
                 focus();
                 this._onChosen(threadId);

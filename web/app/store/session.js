@@ -117,6 +117,7 @@ export class Session {
         this.state.value = "open";
         clearInterval(this._beats);
         this._beats = setInterval(() => this._beat(peer), BEAT_MS);
+        this.request("orchestration/subscribeNotices").catch(() => {}); // a daemon of an earlier version has none
         this._listener.onReady();
     }
 

@@ -3,10 +3,9 @@
  *
  * @import {Signal} from "../vendor.js"
  * @import {ThreadOverview} from "../protocol.js"
- * @import {Notifier} from "./notifier.js"
  * @import {Session} from "./session.js"
  */
-import { changesIn, isBehind, merged, titleOf } from "../model/threads.js";
+import { isBehind, merged } from "../model/threads.js";
 import { signal } from "../vendor.js";
 
 const REFRESH_AFTER_MS = 150; // once for many changes
@@ -18,11 +17,9 @@ const UNSETTLED_MS = 1000;
 export class ThreadList {
     /**
      * @param {Session} session
-     * @param {Notifier} notifier
      */
-    constructor(session, notifier) {
+    constructor(session) {
         this._session = session;
-        this._notifier = notifier;
         /** @type {Signal<ThreadOverview[] | null>} */
         this.threads = signal(null);
         this._timer = 0;
@@ -94,15 +91,11 @@ export class ThreadList {
         try {
             const answer = await this._session.request("orchestration/snapshot", { threadIds });
             const threads = threadIds ? merged(this.threads.value ?? [], answer.threads, threadIds) : answer.threads;
-            const { asking, done } = changesIn(this.threads.value ?? threads, threads);
             this.threads.value = threads;
             const behind = threads.filter((/** @type {ThreadOverview} */ one) => isBehind(one, this._said.get(one.id)));
             behind.forEach((/** @type {ThreadOverview} */ one) => this._changed.add(one.id));
             if (!this._timer && behind.length > 0) {
                 this._refreshIn(UNSETTLED_MS);
-            }
-            for (const [what, some] of /** @type {const} */ ([["The agent asks", asking], ["The agent is done", done]])) {
-                some.forEach((one) => this._notifier.tell(what, one.id, titleOf(one)));
             }
         } catch {
             this._isAllWanted = true; // it is asked again when the connection is back

@@ -34,7 +34,7 @@ export function Sidebar({ app }) {
                 ${!isInEditor() && html`<${ThemeButton} />`}
                 ${app.notifier.isPossible && html`
                     <button class="icon-button" aria-pressed=${app.notifier.isOn.value} onClick=${() => app.notifier.toggle()}
-                        aria-label="Notify me when a thread asks or is done" title="Notify me when a thread asks or is done"><${Icon} name="bell" /></button>`}
+                        aria-label="Notify me while I look elsewhere" title="Notify me while I look elsewhere"><${Icon} name="bell" /></button>`}
                 <button class="icon-button" aria-label="New thread" title="New thread" onClick=${() => { app.dialog.value = "new"; }}>
                     <${Icon} name="plus" />
                 </button>

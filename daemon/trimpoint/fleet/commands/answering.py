@@ -57,6 +57,7 @@ class RemotePerson:
 
     def __init__(self) -> None:
         self.followed: dict[str, int] = {}
+        self.has_notices = False
         self.launch = b""
         self.folder: str | None = None
 

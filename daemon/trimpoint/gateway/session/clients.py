@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import msgspec
+from trimpoint_protocol.shapes.notices import Notice
 
 from trimpoint.gateway.session.pace import Pace
 from trimpoint.transport.connection import Connection
@@ -63,6 +64,8 @@ class Client:
         self.profile = ""
         """The key of the launch profile that serves this client."""
         self.followed: dict[str, int] = {}
+        self.has_notices = False
+        """Whether the client is sent the notices of all threads."""
         self._on_changed = on_changed
 
     @property
@@ -311,6 +314,12 @@ class Clients:
         """
         self.roster.private.add(thread_id)
         client.join(thread_id, raw_events=raw_events)
+
+    async def tell(self, notice: Notice) -> None:
+        """Sends a notice to the clients that have asked for notices."""
+        for client in self.roster.clients.values():
+            if client.has_notices:
+                client.notify("orchestration/notice", notice)
 
     def has_subscribers_for(self, thread_id: str) -> bool:
         """Returns whether any client is subscribed to a thread or follows its events."""

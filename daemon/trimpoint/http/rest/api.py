@@ -64,6 +64,7 @@ class HttpCaller:
     def __init__(self, notify: Callable[[str, Any], None], followed: dict[str, int]) -> None:
         self._notify = notify
         self.followed = followed
+        self.has_notices = False
         self.launch = b""
         self.folder = None
 

@@ -1,10 +1,10 @@
-"""What a person who looks elsewhere is told: that a thread waits for them, or has answered."""
+"""What a person who looks elsewhere is told: what the daemon tells of the threads here."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from trimpoint_protocol.lenient import as_list
-from trimpoint_protocol.methods import ThreadOverview
+from trimpoint_protocol.methods import Notice, ThreadOverview
 
 from trimpoint.cli.terminal import one_line
 from trimpoint.core.model.decision import counted
@@ -31,28 +31,11 @@ def is_behind(thread: ThreadOverview, said: Mapping[str, Any] | None) -> bool:
     return said.get("type") != "active" and thread.busy is not None
 
 
-class Attention:
-    """Tells news from what was told before; threads that are not open are looked at, too."""
-
-    def __init__(self) -> None:
-        self._asking: set[str] | None = None
-        self._was_busy: str | None = None
-
-    def news(self, state: ChatState, *, is_away: bool) -> list[str]:
-        """Returns a sentence for each thread that has begun to ask since the last call, and one if
-        the open thread has come to rest while the person is away.
-        """
-        asking = {one.id: one for one in state.threads if asks(one)}
-        before, self._asking = self._asking, set(asking)
-        if before is None:
-            return []
-        found = [
-            f"{_name(one)} asks you something" for one in asking.values() if one.id not in before
-        ]
-        was_busy, self._was_busy = self._was_busy, state.thread_id if state.busy else None
-        if is_away and was_busy == state.thread_id and was_busy is not None and not state.busy:
-            found.append(f"{one_line(state.title, _TITLE_CHARS)} has ended its turn")
-        return found
+def is_shown(notice: Notice, state: ChatState, *, is_away: bool) -> bool:
+    """Returns whether the terminal shows what the daemon tells of a thread: a question always, the
+    rest to a person who is away, of the threads in the chat's folder.
+    """
+    return notice.event == "asks" or (is_away and notice.folder == state.folder)
 
 
 def others_that_ask(state: ChatState) -> int:
@@ -68,7 +51,3 @@ def window_title(state: ChatState) -> str:
     if others:
         return f"? {counted(others, 'thread')} {'asks' if others == 1 else 'ask'} · trimpoint"
     return f"{'… ' if state.busy else ''}{name} · trimpoint"
-
-
-def _name(thread: ThreadOverview) -> str:
-    return one_line(thread.name or thread.preview or thread.id[-8:], _TITLE_CHARS)

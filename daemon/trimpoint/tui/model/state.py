@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from trimpoint_protocol.lenient import as_dict, as_list
 from trimpoint_protocol.methods import CommandOutcome, ThreadOverview, TrimAdvice
+from trimpoint_protocol.methods import Notice as ThreadNotice
 from trimpoint_protocol.readmodel import ContextStatus, QueuedPrompt, QueueHold, TimelineMessage
 
 from trimpoint.cli.views.timeline_view import TurnMark
@@ -89,6 +90,8 @@ class ChatState:
         self.progress = ""
         self.operation_id: str | None = None
         self.notice: Notice | None = None
+        self.told: list[ThreadNotice] = []
+        """What the daemon has told of threads since the terminal showed it."""
         self.questions: list[Question] = []
         self.transcript = Transcript()
         self.live = Live()

@@ -16,6 +16,7 @@ from trimpoint_protocol.lenient import as_dict
 from trimpoint_protocol.methods import (
     CommandProgress,
     ContextAdvice,
+    Notice,
     SnapshotParams,
     SubscribeParams,
     ThreadParams,
@@ -96,8 +97,7 @@ class Following:
         state.questions = []
         state.live.clear()
         state.turn_id = None
-        # First what is shown: subscribing to a long thread may take a while. What happens until
-        # then is replayed.
+        # First what is shown: subscribing may take a while. What happens until then is replayed.
         await self.read("threads", "timeline", "context", "marks")
         params = SubscribeParams(thread_id=state.thread_id, after_sequence=after, turns=0)
         answer = await self._client.request(
@@ -173,6 +173,9 @@ class Following:
             self._take_question(message)
         elif message.method == "orchestration/event":
             self._take_event(message.read_as(EventEnvelope))
+        elif message.method == "orchestration/notice":
+            self._state.told.append(message.read_as(Notice))
+            self._changes.note()
         elif message.thread_id in (None, self._state.thread_id):
             self._take_notification(message)
         elif message.method in LIST_CHANGED:
@@ -257,7 +260,8 @@ class Following:
             self._is_wanted.set()
 
     async def keep_reading(self) -> None:
-        """Reads the requested parts until the connection ends."""
+        """Reads the requested parts until the connection ends, and has notices sent."""
+        self._client.begin("orchestration/subscribeNotices", {})
         while True:
             with anyio.move_on_after(BEHIND_S if self._is_behind() else math.inf):
                 await self._is_wanted.wait()

@@ -4,7 +4,8 @@ of which terminals make a notification.
 
 from collections.abc import Callable
 
-from trimpoint.tui.model.attention import Attention, window_title
+from trimpoint.cli.terminal import one_line
+from trimpoint.tui.model.attention import is_shown, window_title
 from trimpoint.tui.model.state import ChatState
 
 _KEEP_TITLE, _GIVE_BACK_TITLE = "\x1b[22;2t", "\x1b[23;2t"
@@ -20,7 +21,6 @@ class Alerts:
     def __init__(self, write: Callable[[str], None], *, is_loud: bool) -> None:
         self._write = write
         self._is_loud = is_loud
-        self._attention = Attention()
         self._title = ""
 
     def notify(self, state: ChatState, *, is_away: bool) -> None:
@@ -29,9 +29,10 @@ class Alerts:
         if title != self._title:
             self._write(f"{'' if self._title else _KEEP_TITLE}\x1b]2;{title}\x07")
             self._title = title
-        for news in self._attention.news(state, is_away=is_away):
-            if self._is_loud:
-                self._write(f"\x07\x1b]9;{news}\x07")
+        told, state.told = state.told, []
+        for notice in told:
+            if self._is_loud and is_shown(notice, state, is_away=is_away):
+                self._write(f"\x07\x1b]9;{one_line(f'{notice.title}: {notice.said}')}\x07")
 
     def end(self) -> None:
         """Gives the window the title that it had."""

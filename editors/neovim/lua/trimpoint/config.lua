@@ -9,7 +9,7 @@ local M = {}
 ---@field height integer lines of a chat below
 ---@field prompt_height integer
 ---@field page integer entries of history that are loaded at once
----@field notify boolean say when a thread that is not open asks
+---@field notify boolean say what happens in threads that are out of sight
 ---@field complete_slash boolean open the menu of commands when `/` is typed in an empty prompt
 M.defaults = {
   program = "trimpoint",

@@ -1,7 +1,7 @@
 /** The threads in short, asked for anew when something has changed, and the one that is shown. */
-import { changesIn, waits } from "../../../../web/app/model/threads.js";
+import { waits } from "../../../../web/app/model/threads.js";
 import type { Settings } from "../../../../web/app/model/settings.js";
-import type { ContextStatus, SnapshotResult, ThreadOverview } from "../../../../web/app/protocol.js";
+import type { ContextStatus, Notice, SnapshotResult, ThreadOverview } from "../../../../web/app/protocol.js";
 
 const LIST_CHANGED = new Set([
     "thread/started", "thread/archived", "thread/unarchived", "thread/deleted", "thread/name/updated", "thread/status/changed",
@@ -16,8 +16,6 @@ export interface Asks {
     request<Answer>(method: string, params?: object): Promise<Answer>;
 }
 
-export type Changes = Pick<ReturnType<typeof changesIn>, "asking" | "done">;
-
 export class Threads {
     private all: ThreadOverview[] | null = null;
     private followed: string | null = null;
@@ -31,15 +29,21 @@ export class Threads {
     constructor(
         private readonly session: Asks,
         private readonly folders: () => readonly string[],
-        private readonly onChange: (changes: Changes) => void,
+        private readonly onChange: () => void,
+        /** Something that a person who looks elsewhere may want to know of a thread of the workspace. */
+        private readonly onNotice: (notice: Notice) => void,
     ) {}
 
     /** The threads of the workspace's folders that are not archived, the newest first; of all folders where there is none. */
     get here(): ThreadOverview[] {
-        const folders = this.folders();
         return (this.all ?? [])
-            .filter((one) => !one.archived && (folders.length === 0 || folders.some((folder) => isInside(one.cwd, folder))))
+            .filter((one) => !one.archived && this.isHere(one.cwd))
             .sort((one, other) => Number(waits(other)) - Number(waits(one)) || other.updatedAt.localeCompare(one.updatedAt));
+    }
+
+    private isHere(path: string): boolean {
+        const folders = this.folders();
+        return folders.length === 0 || folders.some((folder) => isInside(path, folder));
     }
 
     /** Whether the list was read. */
@@ -61,11 +65,9 @@ export class Threads {
         clearTimeout(this.timer);
         this.askedAt = Date.now();
         const { threads } = await this.session.request<SnapshotResult>("orchestration/snapshot");
-        const { asking, done } = changesIn(this.all ?? threads.map((one) => ({ ...one, asks: null })), threads);
         this.all = threads;
-        const ids = new Set(this.here.map((one) => one.id));
         this.follow();
-        this.onChange({ asking: asking.filter((one) => ids.has(one.id)), done: done.filter((one) => ids.has(one.id)) });
+        this.onChange();
     }
 
     /** Notes what the page shows. */
@@ -73,11 +75,12 @@ export class Threads {
         this.shown = threadId;
         this.settings = settings;
         this.follow();
-        this.onChange({ asking: [], done: [] });
+        this.onChange();
     }
 
     onReady(): void {
         this.followed = null;
+        this.session.request("orchestration/subscribeNotices").catch(() => {}); // an older daemon has none
         this.refreshSoon();
     }
 
@@ -87,7 +90,9 @@ export class Threads {
         } else if (method === "context/updated") {
             const context = params as ContextStatus;
             this.all = this.all?.map((one) => (one.id === context.threadId ? { ...one, context } : one)) ?? null;
-            this.onChange({ asking: [], done: [] });
+            this.onChange();
+        } else if (method === "orchestration/notice" && this.isHere(String(params.folder))) {
+            this.onNotice(params as unknown as Notice);
         }
     }
 

@@ -76,6 +76,7 @@ class ExtensionHandlers:
             "orchestration/dispatch": self._dispatch,
             "orchestration/subscribeThread": self._subscribe,
             "orchestration/unsubscribeThread": self._unsubscribe,
+            "orchestration/subscribeNotices": self._subscribe_notices,
             "orchestration/snapshot": self._snapshot,
             "timeline/read": self._timeline,
             "context/status": self._context,
@@ -207,6 +208,10 @@ class ExtensionHandlers:
 
     async def _unsubscribe(self, call: Call, params: m.ThreadParams) -> m.Empty:
         call.client.followed.pop(params.thread_id, None)
+        return m.Empty()
+
+    async def _subscribe_notices(self, call: Call, params: m.NoParams) -> m.Empty:
+        call.client.has_notices = True
         return m.Empty()
 
     async def _snapshot(self, call: Call, params: m.SnapshotParams) -> m.SnapshotResult:

@@ -45,11 +45,13 @@ class Caller(Protocol):
     """The caller of a method: a client, or a request over HTTP.
 
     `followed` maps the threads whose events the caller is sent to the number of the last event
-    that it had when it subscribed. `launch` is its launch request, encoded as in journals, and
-    `folder` its working directory if that is known.
+    that it had when it subscribed. `has_notices`: whether it is sent the notices of all threads.
+    `launch` is its launch request, encoded as in journals, and `folder` its working directory if
+    that is known.
     """
 
     followed: dict[str, int]
+    has_notices: bool
     launch: bytes
 
     @property

@@ -24,6 +24,7 @@ local listeners = {}
 ---@type table<string, table> the status that Codex gave last
 local said = {}
 local count, is_known, is_asked = 0, false, false
+local is_first = true -- since the connection was made
 
 ---@param thread table
 ---@return boolean
@@ -54,11 +55,11 @@ local function take(rows)
   for _, thread in ipairs(rows) do
     local before = threads[thread.id]
     fresh[thread.id] = thread
-    if M.waits(thread) and not (before and M.waits(before)) then
+    if is_first and M.waits(thread) and not (before and M.waits(before)) then
       asking[#asking + 1] = thread
     end
   end
-  threads, count, is_known = fresh, #rows, true
+  threads, count, is_known, is_first = fresh, #rows, true, false
   for _, listener in ipairs(listeners) do
     listener(asking)
   end
@@ -100,7 +101,8 @@ function M.waiting(without)
   return found
 end
 
---- Adds what is called with the threads that have begun to ask, after each look.
+--- Adds what is called after each look; the first one of a connection finds threads that have begun
+--- to ask.
 ---@param listener fun(asking: table[])
 function M.listen(listener)
   listeners[#listeners + 1] = listener
@@ -109,6 +111,7 @@ end
 session.listen({
   on_state = function(state)
     if state == "ready" then
+      is_first = true
       refresh_soon()
     end
   end,

@@ -1,8 +1,11 @@
---- Threads that wait for a person and are not in sight: said once, and counted in the statusline.
+--- What the daemon tells of threads that are not in sight is said; those that wait for a person are
+--- counted in the statusline, too.
 local chats = require("trimpoint.ui.chat")
 local config = require("trimpoint.config")
 local overview = require("trimpoint.client.overview")
 local say = require("trimpoint.ui.say")
+local session = require("trimpoint.client.session")
+local task = require("trimpoint.task")
 local text = require("trimpoint.model.text")
 
 local M = {}
@@ -30,5 +33,36 @@ overview.listen(function(asking)
   end
   vim.cmd.redrawstatus({ bang = true })
 end)
+
+---@param notice table of `orchestration/notice`
+local function tell(notice)
+  local words = ("“%s”: %s"):format(text.one_line(notice.title, 50), notice.said)
+  if not config.get().notify then
+    return
+  end
+  if notice.event == "asks" then
+    -- A thread that is open here has said so itself.
+    if not chats.known()[notice.threadId] then
+      say.warning(words .. " :Trimpoint! threads")
+    end
+  elseif chats.in_sight()[notice.threadId] == false then
+    say.info(words)
+  end
+end
+
+session.listen({
+  on_state = function(state)
+    if state == "ready" then
+      task.run(function()
+        session.request("orchestration/subscribeNotices", {}) -- an older daemon has none
+      end)
+    end
+  end,
+  on_notification = function(method, params)
+    if method == "orchestration/notice" then
+      tell(params)
+    end
+  end,
+})
 
 return M

@@ -65,6 +65,9 @@ def _answer(request: dict[str, Any]) -> None:
             _say({"id": request["id"], "result": _thread(f"{THREAD_PREFIX}{next(_numbers):012d}")})
         case "thread/resume":
             _say({"id": request["id"], "result": _thread(request["params"]["threadId"])})
+        case "thread/turns/list":  # an empty list would tell that all turns were taken back
+            error = {"code": -32601, "message": "thread/turns/list is not supported yet"}
+            _say({"id": request["id"], "error": error})
         case "turn/start":
             _run_turn(request)
         case _:

@@ -33,6 +33,7 @@ def written(rollout: Path, items: list[Item]) -> Path:
     """Writes a rollout with these items of the turn."""
     lines = [_line("event_msg", {"type": "task_started", "turn_id": "t1"})]
     lines += [_line("response_item", item) for item in items]
+    lines += [_line("event_msg", {"type": "task_complete", "turn_id": "t1"})]
     rollout.write_bytes(b"".join(lines))
     return rollout
 

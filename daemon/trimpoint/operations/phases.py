@@ -84,7 +84,7 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
         if turn.items_complete:
             if len(found.own) > len(turn.items) - turn.injected:
                 complete.append(_recorded(turn, found))
-        elif found.own:
+        elif found.own and (found.is_ended or turn.status != "completed"):
             complete.append(_recorded(turn, found))
         else:
             missing.append(turn)

@@ -2,6 +2,7 @@
 
 from typing import Self
 
+import msgspec
 from msgspec import UNSET, Raw
 from trimpoint_protocol import jsonrpc
 
@@ -34,6 +35,18 @@ class ProviderError(ProviderFailure):
 
     def __str__(self) -> str:
         return f"{self.message} ({self.code})"
+
+
+class RolloutCut(ProviderError):
+    """Raised when Codex's files lack what Codex has acknowledged, and nothing took it back, as
+    after a loss of power: Codex does not wait until they are on the disk. It loads what is left,
+    and lists the other turns still (measured: 0.163), but the model does not know them.
+    """
+
+    def __init__(self) -> None:
+        message = "a part of the conversation is missing in Codex's files"
+        raw = Raw(msgspec.json.encode({"code": INTERNAL_ERROR, "message": message}))
+        super().__init__(INTERNAL_ERROR, message, None, raw)
 
 
 class ProviderLacks(ProviderFailure):

@@ -45,10 +45,13 @@ _decode_kind = msgspec.json.Decoder(_Kind).decode
 
 
 class TurnItems(NamedTuple):
-    """A turn's raw items, and the items that a client injected after the turn had ended."""
+    """A turn's raw items, the items that a client injected after the turn had ended, and whether
+    the file has that end.
+    """
 
     own: list[bytes]
     injected: list[bytes]
+    is_ended: bool = False
 
 
 NO_ITEMS = TurnItems([], [])
@@ -135,7 +138,20 @@ def _ended(found: dict[str, TurnItems], turn_id: str | None) -> TurnItems:
     begun = next(reversed(found))
     if turn_id is not None and turn_id not in found:
         found[turn_id] = found.pop(begun)
-    return found[next(reversed(found))]
+    ended = next(reversed(found))
+    found[ended] = found[ended]._replace(is_ended=True)
+    return found[ended]
+
+
+def has_end_of_turn(lines: Sequence[bytes], turn_id: str) -> bool:
+    """Returns whether the end of this turn is there."""
+    name = turn_id.encode()
+    return any(name in line and b'"task_complete"' in line for line in reversed(lines))
+
+
+def has_turns(lines: Iterable[bytes]) -> bool:
+    """Returns whether a turn has begun."""
+    return any(b'"task_started"' in line for line in lines)
 
 
 def injected_after_turn(lines: Sequence[bytes], turn_id: str) -> list[bytes]:

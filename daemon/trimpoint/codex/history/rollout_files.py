@@ -136,6 +136,15 @@ def _first_line(path: str) -> _Meta | None:
         return None
 
 
+def lines_of_thread(path: str) -> list[bytes]:
+    """Returns the lines of all files of the thread that the file at `path` belongs to, also those
+    that were taken back.
+    """
+    name, home = _NAME.fullmatch(Path(path).name), _codex_home(Path(path))
+    files = _files(home, name["thread"]) if name is not None and home is not None else ()
+    return [line for file in files for line in _lines_of(file.path)]
+
+
 def own_lines(path: str) -> list[bytes]:
     """Returns the lines of the file at `path`, which may have been archived since; empty if it is
     gone.

@@ -14,16 +14,18 @@ import msgspec
 import structlog
 from trimpoint_protocol.lenient import as_dict, as_list
 
-from trimpoint.codex.appserver.errors import ProviderError
+from trimpoint.codex.appserver.errors import ProviderError, RolloutCut
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.history.rollout import (
     NO_ITEMS,
     TurnItems,
+    has_end_of_turn,
+    has_turns,
     injected_after_turn,
     injected_before_turns,
     items_of_turns,
 )
-from trimpoint.codex.history.rollout_files import conversation_lines
+from trimpoint.codex.history.rollout_files import conversation_lines, lines_of_thread
 from trimpoint.codex.notifications.translate import entry_of
 from trimpoint.core.context.active_context import INTERRUPTION, message_text
 from trimpoint.core.context.generations import conversation_items
@@ -75,6 +77,7 @@ async def catch_up(
     With `only_ended`, a running turn is left out, because another program that has the thread open
     may be working on it. If Codex refuses to list turns, there are no differences.
 
+    :raises RolloutCut: when Codex has lost what the ledger has.
     :raises ProviderFailure: when Codex has ended or does not answer.
     """
     injected = await _injected_elsewhere(state, generation)
@@ -129,13 +132,17 @@ async def _injected_elsewhere(
     if generation.rollout_path is None:
         return ()
     if _shows_all_items(state, generation):
-        found = await anyio.to_thread.run_sync(_injected_before, generation.rollout_path)
         known = await off_loop(state, conversation_items)
-    elif last is not None and _ended_in(last, generation) and not state.injected_before_next:
+        found = await anyio.to_thread.run_sync(
+            _injected_before, generation.rollout_path, len(known)
+        )
+    elif last is not None and _ended_in(last, generation):
         found = await anyio.to_thread.run_sync(
             _injected_after, generation.rollout_path, last.provider_turn_id or last.id
         )
         known = last.injected_items
+        if state.injected_before_next:
+            return ()
     else:
         return ()
     if len(found) <= len(known) or any(map(_differ, found, known)):
@@ -144,11 +151,22 @@ async def _injected_elsewhere(
 
 
 def _injected_after(path: str, turn_id: str) -> list[bytes]:
-    return injected_after_turn(conversation_lines(path), turn_id)
+    lines = conversation_lines(path)
+    # A turn that was taken back is still in one of the thread's files.
+    if lines and not (
+        has_end_of_turn(lines, turn_id) or has_end_of_turn(lines_of_thread(path), turn_id)
+    ):
+        raise RolloutCut
+    return injected_after_turn(lines, turn_id)
 
 
-def _injected_before(path: str) -> list[bytes]:
-    return injected_before_turns(conversation_lines(path))
+def _injected_before(path: str, least: int) -> list[bytes]:
+    lines = conversation_lines(path)
+    found = injected_before_turns(lines)
+    # Of a turn that was repeated, the ledger's newest items ran in this thread.
+    if lines and len(found) < least and not has_turns(lines):
+        raise RolloutCut
+    return found
 
 
 def _ended_in(turn: Turn, generation: Generation) -> bool:

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Raw
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.codex.appserver.errors import ProviderError
-from trimpoint.codex.appserver.supervisor import CodexLink, is_archived_error
+from trimpoint.codex.appserver.errors import ProviderError, RolloutCut
+from trimpoint.codex.appserver.supervisor import CodexLink, is_archived_error, is_damaged_error
 from trimpoint.codex.appserver.versions import forgets_settings
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Generation, ThreadState
@@ -53,8 +53,9 @@ class ArchivedElsewhere(ThreadError):
 
 
 class Resumption:
-    """Loads provider threads again. Its methods raise `ProviderFailure` when Codex refuses, has
-    ended or does not answer, and `ArchivedElsewhere` when the thread is archived in Codex.
+    """Loads provider threads again. Its methods raise `RolloutCut` when Codex has lost a part of
+    the thread, another `ProviderFailure` when it refuses, has ended or does not answer, and
+    `ArchivedElsewhere` when the thread is archived in Codex.
     """
 
     def __init__(self, link: CodexLink, router: NotificationRouter) -> None:
@@ -141,6 +142,8 @@ class Resumption:
         try:
             return await self._link.request("thread/resume", params)
         except ProviderError as error:
+            if is_damaged_error(error):
+                raise RolloutCut from error
             if not is_archived_error(error):
                 raise
             if not writer.state.session_stopped:

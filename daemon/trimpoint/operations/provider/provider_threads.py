@@ -40,7 +40,7 @@ from trimpoint.operations.provider.given_again import fork_params, with_effort
 from trimpoint.operations.provider.inherit import inherit_state, move_queue
 from trimpoint.operations.provider.outside_changes import record_missed
 from trimpoint.operations.provider.resuming import Resumption
-from trimpoint.operations.provider.settings import session_params, update_params
+from trimpoint.operations.provider.settings import session_params, unseen, update_params
 from trimpoint.operations.provider.terminals import Terminals
 from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.routes import Route, ThreadRole
@@ -199,7 +199,7 @@ class ProviderThreads:
         if model is not None or effort is not None:
             params = with_effort(params, effort)
         if ephemeral:
-            params |= {"ephemeral": True, "approvalPolicy": "never", "sandbox": "read-only"}
+            params = unseen(params)
         role = ThreadRole.HIDDEN if ephemeral or hidden else ThreadRole.TEMPORARY
         with anyio.CancelScope(shield=True), self.router.buffering():
             fork = thread_in(await self.forking.fork_for_operation(writer.state, params))

@@ -315,6 +315,15 @@ _SANDBOX_MODES = {
 }
 
 
+def unseen(params: dict[str, Any]) -> dict[str, Any]:
+    """Returns the parameters of a fork that only answers a question of ours: it changes nothing,
+    and runs no hooks of the person's, who did not give its prompt.
+    """
+    config = {**as_dict(params.get("config")), "features.hooks": False}
+    rights = {"ephemeral": True, "approvalPolicy": "never", "sandbox": "read-only"}
+    return {**params, **rights, "config": config}
+
+
 def fork_as_start_params(
     settings: bytes, params: dict[str, Any], version: tuple[int, ...] | None
 ) -> dict[str, Any]:

@@ -281,4 +281,5 @@ async def test_the_status_tells_model_folder_mode_and_context(
     said = editor.said(after=after)
     assert "gpt-5" in said
     assert str(harness.worktree) in said
-    assert "Context: 1,010 of 258,400 tokens (0%)." in said
+    assert "Context: 1,010 of 258,400 tokens (0%); " in said
+    assert "automatic: warn." in said

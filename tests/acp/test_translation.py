@@ -1,8 +1,10 @@
 """Codex's messages are translated into ACP's and back, by tables."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from trimpoint.acp.connection.daemon import DaemonLink, DaemonMissing
 from trimpoint.acp.translate import prompts, settings, status
 from trimpoint.acp.translate.commands import command_name, without_alias
 from trimpoint.acp.translate.diffs import no_file
@@ -143,6 +145,9 @@ def test_a_meter_without_a_window_is_not_sent() -> None:
     assert meter_text({"usedTokens": 5}) == "5 tokens; the size of the window is not known yet"
     meter = {"usedTokens": 1_850, "windowTokens": 2_000, "percent": 92.5, "leftPercent": 99}
     assert meter_text(meter) == "1,850 of 2,000 tokens (93%)"
+    more = {**meter, "cachedPercent": 96.6, "auto": {"state": "on", "mode": "mask"}}
+    cached = "97% of the last call came from the provider's cache"
+    assert meter_text(more) == f"1,850 of 2,000 tokens (93%); {cached}; automatic: mask"
     usage = usage_of({"usedTokens": 5, "windowTokens": 10, "level": "ok"})
     assert usage is not None
     assert (usage.used, usage.size) == (5, 10)
@@ -364,3 +369,23 @@ def test_a_clear_without_turns_is_asked_about_whether_or_not_the_daemon_tells_wh
     for answer in (listed, {}) if told is None else (listed,):
         found = unnamed(text, answer)
         assert (found and found.switches) == switches
+
+
+@pytest.mark.parametrize(
+    ("running", "is_told"),
+    [("0.1.9", True), ("0.2", False), ("1.0", False), (None, False), ("none", False)],
+)
+async def test_a_daemon_that_is_older_than_the_agent_is_named_once(
+    running: str | None, is_told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def status(_link: DaemonLink, _method: str) -> dict[str, str | None]:
+        return {"version": running}
+
+    async def nowhere() -> Path:
+        raise DaemonMissing
+
+    monkeypatch.setattr(DaemonLink, "request", status)
+    link = DaemonLink(nowhere, "0.2")
+    said = await link.upgrade()
+    assert ("trimpoint daemon shutdown --when-idle" in (said or "")) == is_told
+    assert await link.upgrade() is None

@@ -10,9 +10,10 @@ from typing import Any, Protocol
 
 import msgspec
 from msgspec import Raw
-from trimpoint_protocol.lenient import Json, as_dict
+from trimpoint_protocol.lenient import Json, as_dict, as_text
 
 from trimpoint.acp.connection.peer import INTERNAL, Incoming, OnResult, Peer, RpcError
+from trimpoint.acp.translate.upgrade import upgrade_words
 
 FindDaemon = Callable[[], Awaitable[Path]]
 """Returns the socket of the daemon, which it starts if none runs. Raises `DaemonMissing`."""
@@ -66,6 +67,7 @@ class DaemonLink:
         self.epoch = 0
         self._find = find
         self._version = version
+        self._is_version_known = False
         self._followers: dict[str, ThreadFollower] = {}
         self._watches: dict[str, list[asyncio.Future[Json]]] = {}
         self._connecting = asyncio.Lock()
@@ -91,6 +93,18 @@ class DaemonLink:
         """
         peer = await self.connected()
         return as_dict(msgspec.json.decode(await peer.request(method, params, on_result)))
+
+    async def upgrade(self) -> str | None:
+        """Returns what to tell a person about a daemon that is older than this program; None about
+        any other, and when it was asked before.
+
+        :raises RpcError: when the daemon cannot be reached or has ended.
+        """
+        if self._is_version_known:
+            return None
+        self._is_version_known = True
+        status = await self.request("sidecar/status")
+        return upgrade_words(as_text(status.get("version")), self._version)
 
     async def connected(self) -> Peer:
         """Returns the peer of the open connection; connects first if there is none.

@@ -7,9 +7,10 @@ import msgspec
 from trimpoint_protocol.lenient import Json, as_dict
 
 from trimpoint.acp.connection.peer import Peer, RpcError
+from trimpoint.acp.translate.forms import Form
 from trimpoint.acp.translate.permissions import Permission
 from trimpoint.acp.wire.capabilities import Capabilities
-from trimpoint.acp.wire.requests import PermissionAnswer
+from trimpoint.acp.wire.requests import ElicitationAnswer, PermissionAnswer
 from trimpoint.acp.wire.updates import Notice, SessionUpdate, Update
 
 
@@ -62,6 +63,14 @@ class Editor:
         except (RpcError, msgspec.ValidationError):
             return None
         return (outcome.option_id or "") if outcome.outcome == "selected" else None
+
+    async def filled(self, session_id: str, form: Form) -> ElicitationAnswer | None:
+        """Shows a form, and returns the person's answer; None if the editor gave none."""
+        try:
+            raw = await self.ask("elicitation/create", {**form.params, "sessionId": session_id})
+            return msgspec.convert(raw, ElicitationAnswer)
+        except (RpcError, msgspec.ValidationError):
+            return None
 
     def elicitation_complete(self, elicitation_id: str) -> None:
         """Tells the editor that the page which it opened for an elicitation is no longer needed."""

@@ -2,14 +2,17 @@
 
 import asyncio
 import uuid
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 import msgspec
-from trimpoint_protocol.lenient import Json, as_text
+from trimpoint_protocol.lenient import Json, as_dict, as_text
 
 from trimpoint.acp.connection.daemon import DaemonLink
 from trimpoint.acp.connection.editor import Editor
 from trimpoint.acp.connection.peer import RpcError
 from trimpoint.acp.sessions.prompt import Prompt
+from trimpoint.acp.translate.forms import Form, draft_command, draft_form, draft_left
 from trimpoint.acp.translate.turn_choice import Unnamed, may_ask, unnamed
 from trimpoint.acp.wire.answers import PromptEnded, StopReason
 from trimpoint.acp.wire.content import Text
@@ -21,6 +24,7 @@ from trimpoint.acp.wire.updates import (
     ToolCallStarted,
 )
 
+T = TypeVar("T")
 _STATUS: dict[str, CompactionStatus] = {
     "completed": "completed",
     "failed": "failed",
@@ -42,11 +46,12 @@ class CommandRun:
         self._prompt = prompt
         self._is_shown = False
         self._interrupts: asyncio.Task[None] | None = None
-        self._asking: asyncio.Task[str | None] | None = None
+        self._asking: asyncio.Task[Any] | None = None
 
     async def run(self, text: str) -> Json:
         """Runs the command, sends its outcome to the editor and returns it. `handled` of the
-        outcome is false if the text is no command. A `/clear` or `/revert` that names no turn asks.
+        outcome is false if the text is no command. A `/clear` or `/revert` that names no turn asks,
+        and a text that was drafted is shown in a form, where the editor has forms.
 
         :raises RpcError: when the command could not be run.
         """
@@ -56,9 +61,9 @@ class CommandRun:
         if asked is not None and wanted is None:
             outcome = asked.nothing_chosen
         else:
-            outcome = await self._link.request(
-                "commands/execute", threadId=self._thread_id, text=wanted
-            )
+            outcome = await self._execute(wanted or text)
+        while form := draft_form(outcome, self._editor.capabilities):
+            outcome = await self._revised(outcome, form)
         if outcome.get("handled"):
             self._show(outcome)
         return outcome
@@ -109,19 +114,37 @@ class CommandRun:
             return text
         call = permission.tool_call
         self._editor.update(self._session_id, ToolCallStarted(**msgspec.structs.asdict(call)))
-        self._asking = asyncio.get_running_loop().create_task(
-            self._editor.choice(self._session_id, permission)
-        )
-        if self._prompt.is_cancelled:
-            self._asking.cancel()
-        await asyncio.wait([self._asking])
-        chosen = None if self._asking.cancelled() else self._asking.result()
+        chosen = await self._asked(self._editor.choice(self._session_id, permission))
         number = {} if chosen is None else permission.answer(chosen)
         ended = ToolCallChanged(
             tool_call_id=call.tool_call_id, status="completed" if number else "failed"
         )
         self._editor.update(self._session_id, ended)
         return asked.with_number(number) if number else None
+
+    async def _revised(self, drafted: Json, form: Form) -> Json:
+        """Shows a draft in a form, and returns the outcome of what the person does with it."""
+        self._show_trim(drafted)
+        draft = as_dict(drafted.get("draft"))
+        self._say(as_text(draft.get("text")))
+        answer = await self._asked(self._editor.filled(self._session_id, form))
+        command = draft_command(draft, answer.action, answer.content) if answer else None
+        if command is None:
+            return draft_left(drafted)
+        self.operation_id, self._is_shown, self._interrupts = None, False, None
+        return await self._execute(command)
+
+    async def _execute(self, text: str) -> Json:
+        return await self._link.request("commands/execute", threadId=self._thread_id, text=text)
+
+    async def _asked(self, question: Coroutine[Any, Any, T]) -> T | None:
+        """Returns the answer to a question, which a cancel of the prompt withdraws; then None."""
+        self._asking = asking = asyncio.get_running_loop().create_task(question)
+        if self._prompt.is_cancelled:
+            asking.cancel()
+        await asyncio.wait([asking])
+        self._asking = None
+        return None if asking.cancelled() else asking.result()
 
     async def _interrupt(self, operation_id: str) -> None:
         try:
@@ -133,9 +156,11 @@ class CommandRun:
 
     def _show(self, outcome: Json) -> None:
         self._show_trim(outcome)
-        message = as_text(outcome.get("message"))
-        if message and not self._prompt.is_over:
-            chunk = AgentMessageChunk(content=Text(text=message), message_id=str(uuid.uuid4()))
+        self._say(as_text(outcome.get("message")))
+
+    def _say(self, text: str) -> None:
+        if text and not self._prompt.is_over:
+            chunk = AgentMessageChunk(content=Text(text=text), message_id=str(uuid.uuid4()))
             self._editor.update(self._session_id, chunk)
 
     def _show_trim(self, outcome: Json) -> None:

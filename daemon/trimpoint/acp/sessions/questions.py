@@ -13,13 +13,12 @@ from trimpoint_protocol.lenient import Json, as_text
 
 from trimpoint.acp.connection.daemon import refuse_as_not_mine
 from trimpoint.acp.connection.editor import Editor
-from trimpoint.acp.connection.peer import Incoming, RpcError
+from trimpoint.acp.connection.peer import Incoming
 from trimpoint.acp.sessions.own_turn import OwnTurn
 from trimpoint.acp.translate import forms
 from trimpoint.acp.translate import permissions as p
 from trimpoint.acp.translate.forms import Form
 from trimpoint.acp.translate.permissions import Permission
-from trimpoint.acp.wire.requests import ElicitationAnswer
 
 
 class Unanswerable(NamedTuple):
@@ -125,12 +124,8 @@ class Questions:
         read = (
             forms.questions_answer if question.method == p.USER_INPUT else forms.elicitation_answer
         )
-        try:
-            raw = await self._editor.ask(
-                "elicitation/create", {**form.params, "sessionId": self._session_id}
-            )
-            answer = msgspec.convert(raw, ElicitationAnswer)
-        except (RpcError, msgspec.ValidationError):
+        answer = await self._editor.filled(self._session_id, form)
+        if answer is None:
             return self._settle(question, read("cancel", None), own)
         return question.answer(read(answer.action, answer.content))
 

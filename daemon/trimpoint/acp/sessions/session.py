@@ -122,6 +122,7 @@ class Session:
         if self._title is not None:
             self._editor.update(self.id, SessionInfo(title=self._title))
         await self._read_meter()
+        self._editor.notice(self.id, "warning", await self._link.upgrade() or "")
 
     def accept(self, request: Incoming) -> Prompt:
         """Registers a prompt, which `work` then carries out."""

@@ -65,6 +65,49 @@ def questions_answer(action: str, content: Any) -> Json:
     return {"answers": {name: {"answers": [str(value)]} for name, value in given.items()}}
 
 
+def draft_form(outcome: Json, capabilities: Capabilities) -> Form | None:
+    """Returns the text that a command has drafted as a form, in which it can be changed; None if
+    there is none, or the editor has no forms.
+    """
+    draft = as_dict(outcome.get("draft"))
+    if not draft or not capabilities.form:
+        return None
+    text = {"type": "string", "title": "Take this text", "default": as_text(draft.get("text"))}
+    properties: Json = {"text": text}
+    if draft.get("anew"):
+        title = "Or have it written anew, and mind this"
+        properties["anew"] = {"type": "string", "title": title}
+    schema = {"type": "object", "properties": properties}
+    said = as_text(outcome.get("said")) or as_text(outcome.get("message"))
+    return Form({"mode": "form", "message": said, "requestedSchema": schema})
+
+
+def draft_left(outcome: Json) -> Json:
+    """Returns the outcome of a command whose draft was not taken."""
+    return {
+        "handled": True,
+        "command": outcome.get("command"),
+        "status": "skipped",
+        "reason": "nothing_chosen",
+        "message": "Nothing was changed.",
+    }
+
+
+def draft_command(draft: Json, action: str, content: Any) -> str | None:
+    """Returns the command that the answer to `draft_form` stands for; None if nothing is to be
+    done. A text that differs from the draft in blanks alone is the draft: an editor whose field
+    has one line cannot keep them.
+    """
+    given = as_dict(content) if action == "accept" else {}
+    minding, text = (as_text(given.get(name)).strip() for name in ("anew", "text"))
+    accept, anew = as_text(draft.get("accept")), as_text(draft.get("anew"))
+    if minding and anew:
+        return f"{anew} {minding}"
+    if text.split() == as_text(draft.get("text")).split():
+        return accept if anew else None  # else it is what stands there already
+    return f"{accept} {text}" if text else None
+
+
 def _property(question: Json) -> Json:
     shown: Json = {
         "type": "string",

@@ -40,15 +40,28 @@ def usage_of(status: Json) -> Usage | None:
     used, window = status.get("usedTokens"), status.get("windowTokens")
     if not isinstance(used, int) or not isinstance(window, int) or window <= 0:
         return None
-    more = {name: status.get(name) for name in ("estimated", "unknown", "level", "leftPercent")}
+    names = ("estimated", "unknown", "level", "leftPercent", "cachedPercent")
+    more = {name: status.get(name) for name in names}
     auto = as_dict(status.get("auto"))
     if auto:
-        more["auto"] = {"state": auto.get("state"), "message": auto.get("message")}
+        more["auto"] = {name: auto.get(name) for name in ("state", "message", "mode", "isChosen")}
     return Usage(used=used, size=window, meta={"trimpoint": more})
 
 
 def meter_text(status: Json) -> str:
-    """Returns the meter as a phrase."""
+    """Returns the meter as a phrase, with what of the last call came from the provider's cache, and
+    what is done when the context fills up.
+    """
+    parts = [_fullness(status)]
+    cached, mode = status.get("cachedPercent"), as_dict(status.get("auto")).get("mode")
+    if isinstance(cached, int | float):
+        parts.append(f"{int(cached + 0.5)}% of the last call came from the provider's cache")
+    if isinstance(mode, str):
+        parts.append(f"automatic: {mode}")
+    return "; ".join(parts)
+
+
+def _fullness(status: Json) -> str:
     used, window = status.get("usedTokens"), status.get("windowTokens")
     if not isinstance(used, int):
         return "not known yet"

@@ -69,6 +69,25 @@ async def test_changes_of_a_turn_are_shown_in_the_file_and_rejected_by_a_revert(
         assert await editor.lua(MARKS) == []
 
 
+async def test_a_page_that_is_closed_leaves_the_person_in_the_history() -> None:
+    async with opened_chat(repository=True) as chat:
+        editor = chat.editor
+        await editor.command("wincmd h | edit kept.txt")
+        await chat.ask("Write.", run("echo two >>kept.txt"), say("written"))
+        await chat.checkpoint_of(1)
+        await editor.command("Trimpoint timeline")
+        await editor.keys("gg/written<CR>d")
+        await editor.shows("+two")
+        await editor.keys("q")
+        await editor.until("vim.bo.filetype == 'trimpoint'")
+        # What a command says is seen, although the end of the history is not.
+        await editor.command("execute 'normal! gg' | resize 3")
+        await editor.command("Trimpoint auto mask")
+        await editor.shows("Automatic: mask, chosen for this thread")
+        await editor.shows("auto mask")
+        assert "Automatic: mask" in await editor.messages()
+
+
 async def test_a_page_that_is_closed_leaves_the_prompt_its_height() -> None:
     async with opened_chat() as chat:
         editor = chat.editor

@@ -7,6 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+import trimpoint
 
 from tests.deadlines import STEP_S
 from tests.neovim.editor import PLUGIN, ROOT, neovim
@@ -87,3 +88,8 @@ def test_the_help_names_every_subcommand_setting_key_and_colour() -> None:
         assert f"*hl-{name}*" in HELP, name
     for name in re.findall(r'map\("([^"]+)"', (LUA / "ui" / "keys.lua").read_text()):
         assert name in HELP, name
+
+
+def test_the_plugin_has_the_version_of_the_program() -> None:
+    session = (PLUGIN / "lua" / "trimpoint" / "client" / "session.lua").read_text()
+    assert f'M.VERSION = "{trimpoint.__version__}"' in session

@@ -37,8 +37,10 @@ async def test_enter_steers_the_running_turn() -> None:
         await chat.editor.shows("<CR> steers · <M-CR> queues")
         await chat.type("No, two!", "<CR>")
         await prompt_is(chat, "")
+        await chat.editor.shows("❯ not read yet: No, two!")
         go_on.set()
         await chat.editor.history_has("steered answer")
+        await chat.editor.shows(lambda screen: "not read yet" not in screen)
         assert "No, two!" in chat.model_input()
         turns = await chat.editor.lua(
             "return require('trimpoint.ui.chat').last_used().talk.thread.turn_count"

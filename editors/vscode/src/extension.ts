@@ -2,7 +2,7 @@
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { commands, env, Uri, window, workspace, type ExtensionContext } from "vscode";
-import type { ThreadOverview } from "../../../web/app/protocol.js";
+import type { SidecarStatus, ThreadOverview } from "../../../web/app/protocol.js";
 import manifest from "../package.json";
 import { Session } from "./client/session.js";
 import { Threads } from "./client/threads.js";
@@ -13,7 +13,7 @@ import { Commands } from "./native/commands.js";
 import { registerFiles } from "./native/diffs.js";
 import { tell } from "./native/notices.js";
 import { leaveOfficial, useForOfficial } from "./native/official.js";
-import { threadRows } from "./native/pickers.js";
+import { isOlder, threadRows } from "./native/pickers.js";
 import { pickApprovals, pickModel, pickSandbox } from "./native/settings.js";
 import { Status } from "./native/status.js";
 import { ThreadTree } from "./native/tree.js";
@@ -50,6 +50,7 @@ export function activate(context: ExtensionContext): void {
             actions.onReady();
             threads.onReady();
             chat.retry();
+            void sayOlder(session);
         },
         onLost: () => status.lost(null),
         onNotification: (method, params) => threads.onNotification(method, params),
@@ -156,6 +157,19 @@ export function activate(context: ExtensionContext): void {
     const onSettings = workspace.onDidChangeConfiguration((change) => change.affectsConfiguration("trimpoint.path") && handlers["retry"]?.());
     context.subscriptions.push(log, status, tree, session, threads, chat, registerFiles(session), onSettings, ...chat.register());
     log.info(`trimpoint ${manifest.version} in ${env.appName}, active after ${Math.round(performance.now() - startedAt)} ms`);
+}
+
+let isVersionKnown = false;
+
+/** Says once that the daemon is older than the extension, and how it is replaced. */
+async function sayOlder(session: Session): Promise<void> {
+    if (!isVersionKnown) {
+        isVersionKnown = true;
+        const { version } = await session.request<SidecarStatus>("sidecar/status").catch(() => ({ version: manifest.version }));
+        if (isOlder(version, manifest.version)) {
+            void window.showWarningMessage(`The trimpoint daemon that runs is ${version}, this extension ${manifest.version}. To replace it as soon as no agent works, type in a terminal: trimpoint daemon shutdown --when-idle`);
+        }
+    }
 }
 
 async function interrupt(session: Session, thread: ThreadOverview): Promise<void> {

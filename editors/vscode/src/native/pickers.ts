@@ -79,6 +79,13 @@ export function firstLine(diff: string): number {
     return hunk ? Math.max(0, Number(hunk[1]) - 1 + (hunk[2]?.split("\n").length ?? 1) - 1) : 0;
 }
 
+/** Returns whether a version came before another one. */
+export function isOlder(version: string, than: string): boolean {
+    const [one, other] = [version, than].map((text) => (/^\d+(\.\d+)*/.exec(text)?.[0] ?? "").split(".").map(Number));
+    const differing = other!.findIndex((part, at) => (one![at] ?? 0) !== part);
+    return differing >= 0 && (one![differing] ?? 0) < other![differing]!;
+}
+
 function short(text: string): string {
     const line = text.replace(/\s+/g, " ").trim() || "…";
     return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line;

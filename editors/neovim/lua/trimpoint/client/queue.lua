@@ -35,6 +35,29 @@ function M.steerable(thread)
   return thread and not model.operation(thread) and model.running(thread)[1] or nil
 end
 
+---@param entries table[] of the thread
+---@param told {turn: string, text: string}
+---@return boolean
+local function is_read(entries, told)
+  for _, entry in ipairs(entries) do
+    local is_prompt = entry.role == "user" and entry.turnId == told.turn
+    if is_prompt and vim.trim(entry.text) == vim.trim(told.text) then
+      return true
+    end
+  end
+  return false
+end
+
+--- Returns what was put into the turn that runs and the agent has not read.
+---@param talk trimpoint.Conversation
+---@return table[]
+function M.unread(talk)
+  local entries = talk.thread and talk.thread.entries or {}
+  return vim.tbl_filter(function(told)
+    return not is_read(entries, told)
+  end, talk.told or {})
+end
+
 ---@param list table[]
 ---@param wanted table
 ---@return integer?

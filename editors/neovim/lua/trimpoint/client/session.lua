@@ -11,7 +11,7 @@ local task = require("trimpoint.task")
 
 local M = {}
 
-local VERSION = "0.1.0"
+M.VERSION = "0.1.0"
 local QUIET = {
   "rawResponseItem/completed",
   "rawResponse/completed",
@@ -229,7 +229,7 @@ local function greet()
   end
   if not refusal then
     _, refusal = asked("initialize", {
-      clientInfo = { name = "trimpoint-nvim", title = "trimpoint for Neovim", version = VERSION },
+      clientInfo = { name = "trimpoint-nvim", title = "trimpoint for Neovim", version = M.VERSION },
       capabilities = { experimentalApi = true, optOutNotificationMethods = QUIET },
     })
   end

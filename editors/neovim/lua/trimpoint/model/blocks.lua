@@ -64,7 +64,7 @@ function Builder:_header(scene)
   local where = thread and vim.fn.fnamemodify(text.one_line(thread.cwd, 200), ":~") or nil
   self:_add("header", lines[1] .. (where or ""), function()
     local marks = { rows.whole(0, "TrimpointTitle") }
-    marks[#marks + 1] = where and rows.at_right(0, where, "TrimpointQuiet") or nil
+    marks[#marks + 1] = where and rows.behind(0, where, "TrimpointQuiet") or nil
     return rows.finished({ lines = lines, marks = marks })
   end)
   if thread and thread.cursor then

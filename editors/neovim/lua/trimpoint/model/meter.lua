@@ -3,6 +3,7 @@ local text = require("trimpoint.model.text")
 
 local M = {}
 
+local ACTS = { mask = true, compact = true }
 local GROUPS = { ok = "TrimpointOk", warning = "TrimpointWarning", critical = "TrimpointCritical" }
 
 --- Returns the share of the window that is used, or the tokens where the window is not known.
@@ -19,10 +20,9 @@ function M.short(context)
   return ("%s%s tokens"):format(about, text.thousands(context.usedTokens))
 end
 
---- Returns the meter of a whole line.
 ---@param context table
 ---@return string
-function M.long(context)
+local function fullness(context)
   local short = M.short(context)
   if short == "" then
     return "not known yet"
@@ -32,6 +32,22 @@ function M.long(context)
     return ("%s of %s tokens%s"):format(short, text.thousands(context.windowTokens), level)
   end
   return short
+end
+
+--- Returns the meter of a whole line: how full, how much of the last call came from the provider's
+--- cache, and what is done without being asked, where that is more than a warning.
+---@param context table
+---@return string
+function M.long(context)
+  local parts = { fullness(context) }
+  if context.cachedPercent then
+    parts[2] = ("%d%% cached"):format(math.floor(context.cachedPercent + 0.5))
+  end
+  local auto = context.auto
+  if auto and auto.mode and (auto.isChosen or ACTS[auto.mode]) then
+    parts[#parts + 1] = "auto " .. auto.mode
+  end
+  return table.concat(parts, " · ")
 end
 
 --- Returns the highlight group of the level.

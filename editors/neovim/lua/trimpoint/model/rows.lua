@@ -34,11 +34,24 @@ end
 ---@param words string
 ---@param group string
 ---@return trimpoint.Mark
-function M.at_right(row, words, group)
+local function at_right(row, words, group)
   return {
     row = row,
     col = 0,
     options = { virt_text = { { words .. " ", group } }, virt_text_pos = "right_align" },
+  }
+end
+
+--- Behind a line, where it covers none of it however narrow the window is.
+---@param row integer
+---@param words string
+---@param group string
+---@return trimpoint.Mark
+function M.behind(row, words, group)
+  return {
+    row = row,
+    col = 0,
+    options = { virt_text = { { " " .. words, group } }, virt_text_pos = "eol" },
   }
 end
 
@@ -67,7 +80,8 @@ function M.prompt(entry, number)
     lines[#lines + 1] = (index == 1 and "❯ " or "  ") .. line
     marks[#marks + 1] = M.whole(index, "TrimpointPrompt")
   end
-  marks[#marks + 1] = number and M.at_right(1, ("turn %d"):format(number), "TrimpointQuiet") or nil
+  -- On the empty line: it covers none of the prompt.
+  marks[#marks + 1] = number and at_right(0, ("turn %d"):format(number), "TrimpointQuiet") or nil
   return M.finished({ lines = lines, marks = marks, trimmed = entry.trimmed })
 end
 
@@ -100,7 +114,7 @@ function M.activity(entry, is_first)
   local marks = { M.whole(row, "TrimpointActivity") }
   if shown.outcome ~= "" then
     marks[#marks + 1] =
-      M.at_right(row, shown.outcome, shown.is_bad and "TrimpointWarning" or "TrimpointQuiet")
+      M.behind(row, shown.outcome, shown.is_bad and "TrimpointWarning" or "TrimpointQuiet")
   end
   local folded = {}
   for _, line in ipairs(shown.body) do

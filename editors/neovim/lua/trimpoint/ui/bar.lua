@@ -47,7 +47,7 @@ function M.winbar()
   local others = waiting.count()
   left = left .. piece("TrimpointQuestion", others > 0 and ("? %d elsewhere "):format(others) or "")
   local right = context and ("context %s"):format(meter.long(context)) or ""
-  return " " .. left .. "%=" .. piece(meter.group(context), right) .. " "
+  return " " .. left .. "%=%<" .. piece(meter.group(context), right) .. " "
 end
 
 --- Returns which key does what with a prompt now.
@@ -78,7 +78,10 @@ function M.prompt()
   local now = chat.talk.settings
   local group = settings.is_open(now) and "TrimpointWarning" or "TrimpointQuiet"
   local keys = piece("TrimpointQuiet", keys_words(chat))
-  return " %<" .. piece(group, settings.line(now)) .. "%= " .. keys .. " "
+  -- Where it does not fit, what stands behind the model is cut.
+  local model_name, rest = settings.line(now):match("^(.- ·)(.*)$")
+  local line = piece(group, model_name or settings.line(now)) .. "%<" .. piece(group, rest or "")
+  return " " .. line .. "%= " .. keys .. " "
 end
 
 --- For a statusline: how full the context is, and whether the agent works. Empty where there is no

@@ -17,6 +17,7 @@ local settings = require("trimpoint.ui.settings")
 local slash = require("trimpoint.ui.slash")
 local task = require("trimpoint.task")
 local threads = require("trimpoint.client.threads")
+require("trimpoint.ui.upgrade")
 
 local M = {}
 

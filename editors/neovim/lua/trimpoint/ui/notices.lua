@@ -1,4 +1,5 @@
 --- What stands below a history.
+local queue = require("trimpoint.client.queue")
 local session = require("trimpoint.client.session")
 local text = require("trimpoint.model.text")
 
@@ -28,6 +29,9 @@ function M.of(talk, said)
     notices[#notices + 1] = { words = words, group = group }
   end
   local thread = talk.thread
+  for _, told in ipairs(queue.unread(talk)) do
+    add("❯ not read yet: " .. text.one_line(told.text, 200), "TrimpointQuiet")
+  end
   if said then
     add(SIGNS[said.tone] .. said.words, GROUPS[said.tone])
   end

@@ -53,7 +53,9 @@ function M.show(name, lines, filetype)
   else
     vim.api.nvim_set_current_win(window)
   end
-  vim.wo.wrap = false
+  -- Columns are cut, what is to be read is not.
+  local is_prose = filetype == "trimpoint_text"
+  vim.wo.wrap, vim.wo.linebreak, vim.wo.breakindent = is_prose, is_prose, is_prose
   vim.bo[buffer].filetype = filetype or "trimpoint_page"
   vim.api.nvim_win_set_cursor(0, { 1, 0 })
   return buffer

@@ -119,20 +119,25 @@ end
 ---@param turn table of `checkpoint/list`
 ---@return string
 local function turn_line(turn)
+  if turn.number == 0 then
+    return "Before the first turn"
+  end
   local changed = turn.changed
   local files = changed
-    and ("%s, +%d −%d"):format(
-      text.counted(changed.files, "file"),
-      changed.additions,
-      changed.deletions
+    and (
+      changed.files == 0 and "no file changed"
+      or ("%s, +%d −%d"):format(
+        text.counted(changed.files, "file"),
+        changed.additions,
+        changed.deletions
+      )
     )
-  local words = turn.number == 0 and "before the first turn" or text.one_line(turn.prompt, 60)
-  return ("%3d  %s  %s%s"):format(
-    turn.number,
-    words,
-    files or turn.problem or "",
-    turn.trimmed and "  (pruned)" or ""
-  )
+  local parts = {
+    ("After turn %d: %s"):format(turn.number, text.one_line(turn.prompt, 60)),
+    files or turn.problem,
+  }
+  parts[#parts + 1] = turn.trimmed and "not in the context" or nil
+  return table.concat(parts, " · ")
 end
 
 --- In a task: has a person choose the turn that stays the last one.
@@ -153,7 +158,7 @@ function M.turn(thread_id)
     return nil
   end
   local chosen = choose.from(turns, {
-    prompt = "Back to where it was after turn",
+    prompt = "Where do conversation and files go back to?",
     kind = "trimpoint_turn",
     format_item = turn_line,
   })

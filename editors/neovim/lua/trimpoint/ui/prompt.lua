@@ -7,7 +7,7 @@ local task = require("trimpoint.task")
 local M = {}
 
 local NAMESPACE = vim.api.nvim_create_namespace("trimpoint.prompt")
-local PLACEHOLDER = "Ask, or type / for commands. <CR> in normal mode or <C-s> sends."
+local PLACEHOLDER = "Ask, or type / for commands."
 
 --- Returns what stands in a prompt.
 ---@param buffer integer

@@ -1,6 +1,7 @@
 --- What is said to a person: in the chat where that is in sight, else as a message of one line,
 --- which asks for no key.
 local text = require("trimpoint.model.text")
+local windows = require("trimpoint.ui.windows")
 
 local M = {}
 
@@ -49,14 +50,16 @@ function M.refusal(refusal, chat)
   M.in_chat(chat, words_of(refusal), "problem")
 end
 
---- Says something in a chat that is in sight, else as a message.
+--- Says something in a chat, and as a message where the end of the chat is out of sight.
 ---@param chat trimpoint.Chat?
 ---@param words string
 ---@param tone trimpoint.Tone
 function M.in_chat(chat, words, tone)
+  local is_seen = chat and windows.shows_end_of(chat.buffer)
   if chat and chat:is_in_sight() then
     chat:say(words, tone)
-  else
+  end
+  if not is_seen then
     notify(words, tone)
   end
 end

@@ -20,29 +20,6 @@ local function name_of(chat)
   return chat.talk.id or "new in " .. chat.talk.cwd
 end
 
----@param entries table[] of the thread
----@param told {turn: string, text: string}
----@return boolean
-local function is_read(entries, told)
-  for _, entry in ipairs(entries) do
-    local is_prompt = entry.role == "user" and entry.turnId == told.turn
-    if is_prompt and vim.trim(entry.text) == vim.trim(told.text) then
-      return true
-    end
-  end
-  return false
-end
-
---- Returns what was put into the turn that runs and the agent has not read.
----@param chat trimpoint.Chat
----@return table[]
-local function unread(chat)
-  local entries = chat.talk.thread and chat.talk.thread.entries or {}
-  return vim.tbl_filter(function(told)
-    return not is_read(entries, told)
-  end, chat.talk.told or {})
-end
-
 --- Keeps the draft of a chat on disk.
 ---@param chat trimpoint.Chat
 function M.keep(chat)
@@ -54,7 +31,7 @@ function M.keep(chat)
     kept.write(chat.kept_as, { text = "", sending = {} })
   end
   chat.kept_as = name
-  local sending = vim.list_extend(unread(chat), chat.sending)
+  local sending = vim.list_extend(queue.unread(chat.talk), chat.sending)
   local problem = kept.write(name, { text = prompt.text(chat.prompt), sending = sending })
   if problem then
     vim.notify_once("trimpoint: what you type is not kept: " .. problem, vim.log.levels.WARN)
@@ -180,7 +157,7 @@ end
 --- Puts what the agent was told in a turn, and has not read when it ends, back into the prompt.
 ---@param chat trimpoint.Chat
 function M.take_back_unread(chat)
-  local left = unread(chat)
+  local left = queue.unread(chat.talk)
   chat.talk.told = {}
   for index = #left, 1, -1 do
     prompt.put_before(chat.prompt, left[index].text)

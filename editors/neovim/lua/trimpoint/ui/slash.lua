@@ -84,7 +84,8 @@ local function tell(chat, outcome)
     text.one_line(outcome.command or "command", 20),
     vim.tbl_map(function(line)
       return { words = line }
-    end, lines)
+    end, lines),
+    "trimpoint_text"
   )
 end
 
@@ -96,7 +97,8 @@ local function report(chat, outcome)
   if is_done then
     local shown = outcome.newThreadId and chat:go_on_as(outcome.newThreadId) or chat
     if type(outcome.draft) == "table" then -- to be changed where prompts are typed
-      local drafted, said = outcome.draft.accept .. " " .. outcome.draft.text, outcome.said
+      local drafted = outcome.draft.accept .. " " .. outcome.draft.text
+      local said = outcome.said .. " Change it in the prompt and send it, or delete it there."
       if vim.trim(prompt.text(shown.prompt)) == "" then
         prompt.fill(shown.prompt, drafted)
       else -- what is typed meanwhile stays

@@ -71,6 +71,14 @@ function M.showing(buffer)
   return nil
 end
 
+--- Returns whether this tab shows the last line of a buffer.
+---@param buffer integer
+---@return boolean
+function M.shows_end_of(buffer)
+  local window = M.showing(buffer)
+  return window ~= nil and vim.fn.line("w$", window) == vim.api.nvim_buf_line_count(buffer)
+end
+
 --- Shows the history, where the layout says; returns its window.
 ---@param buffer integer
 ---@return integer
@@ -89,27 +97,39 @@ function M.dress_history(window)
   set(window, { conceallevel = 2, concealcursor = "nc", cursorline = false })
 end
 
---- Shows a buffer in a window of its own below the others; when it is closed, those that have a
---- height of their own have it again.
+local PAGE_SHARE = 0.4
+
+--- Shows a buffer in a window of its own below the others; when it is closed, the person is where
+--- they were, and the windows that have a height of their own have it again.
 ---@param buffer integer
 function M.open_below(buffer)
-  local heights = {}
+  local heights, before = {}, vim.api.nvim_get_current_win()
   for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
     heights[window] = vim.wo[window].winfixheight and vim.api.nvim_win_get_height(window) or nil
   end
-  vim.cmd("botright split")
+  vim.cmd(("botright %dsplit"):format(math.floor(vim.o.lines * PAGE_SHARE)))
   vim.api.nvim_win_set_buf(0, buffer)
   vim.wo.winfixheight = false
-  vim.api.nvim_create_autocmd("WinClosed", {
-    pattern = tostring(vim.api.nvim_get_current_win()),
-    once = true,
-    callback = vim.schedule_wrap(function()
-      for window, height in pairs(heights) do
-        if vim.api.nvim_win_is_valid(window) then
-          vim.api.nvim_win_set_height(window, height)
-        end
+  local page = vim.api.nvim_get_current_win()
+  local function put_back(was_current)
+    for window, height in pairs(heights) do
+      if vim.api.nvim_win_is_valid(window) then
+        vim.api.nvim_win_set_height(window, height)
       end
-    end),
+    end
+    if was_current and vim.api.nvim_win_is_valid(before) then
+      vim.api.nvim_set_current_win(before)
+    end
+  end
+  vim.api.nvim_create_autocmd("WinClosed", {
+    pattern = tostring(page),
+    once = true,
+    callback = function()
+      local was_current = vim.api.nvim_get_current_win() == page
+      vim.schedule(function()
+        put_back(was_current)
+      end)
+    end,
   })
 end
 

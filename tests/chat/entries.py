@@ -51,8 +51,13 @@ def divider(
     )  # fmt: skip
 
 
-def page(*entries: TimelineEntry, cursor: str | None = None) -> TimelinePage:
-    return TimelinePage(entries=list(entries), next_cursor=cursor)
+def page(
+    *entries: TimelineEntry, cursor: str | None = None, first: int = 0, count: int | None = None
+) -> TimelinePage:
+    return TimelinePage(
+        entries=list(entries), next_cursor=cursor, first_entry=first,
+        entry_count=first + len(entries) if count is None else count,
+    )  # fmt: skip
 
 
 def context(**members: Any) -> ContextStatus:

@@ -82,7 +82,7 @@ def test_commands_of_the_screen_are_distinguished_from_others(
 
 def test_commands_of_the_screen_are_in_the_menu() -> None:
     assert [one.usage for one in complete_own("/r")] == ["/rename NAME"]
-    assert len(complete_own("/")) == 10
+    assert len(complete_own("/")) == 11
     assert complete_own("r") == []
 
 

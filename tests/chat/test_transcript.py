@@ -4,9 +4,11 @@ import random
 
 import pytest
 from trimpoint.tui.model.live import Live
+from trimpoint.tui.model.scroll_bar import ScrollBar
 from trimpoint.tui.model.streaming import settled
 from trimpoint.tui.model.transcript import Transcript, key_of
 from trimpoint.tui.model.viewport import Line, Viewport
+from trimpoint_protocol.methods import TimelinePage
 from trimpoint_protocol.readmodel import TimelineActivity, TimelineMessage
 
 from tests.chat.entries import banner, did, divider, page, said
@@ -41,7 +43,7 @@ def test_a_newest_page_of_which_nothing_is_known_begins_anew() -> None:
 
 def test_the_newest_entries_are_given_up_where_too_many_are_loaded() -> None:
     transcript = Transcript(max_entries=2)
-    transcript.replace(page(said("2", "b"), said("3", "c"), cursor="older"))
+    transcript.replace(page(said("2", "b"), said("3", "c"), cursor="older", first=1))
     transcript.prepend(page(said("1", "a")))
     assert (len(transcript.entries), transcript.is_at_end) == (2, False)
     transcript.merge(page(said("3", "c")))
@@ -50,17 +52,58 @@ def test_the_newest_entries_are_given_up_where_too_many_are_loaded() -> None:
     assert transcript.is_at_end
 
 
-def test_a_page_from_far_before_takes_the_place_of_all_and_one_that_is_there_of_nothing() -> None:
+def test_a_piece_of_the_thread_grows_at_both_ends_and_knows_where_it_is() -> None:
+    told = [said(str(number), "text") for number in range(9)]
+
+    def part(first: int, end: int) -> TimelinePage:
+        return page(*told[first:end], first=first, count=9, cursor="older" if first else None)
+
+    transcript = Transcript(max_entries=5)
+    transcript.replace(part(7, 9))
+    assert (transcript.first, transcript.has_older, transcript.is_at_end) == (7, True, True)
+    transcript.replace(part(2, 4), is_newest=False)
+    assert (transcript.first, transcript.end, transcript.is_at_end) == (2, 4, False)
+    assert not transcript.append(part(5, 7))
+    assert transcript.append(part(3, 6))
+    assert transcript.entries == told[2:6]
+    transcript.merge(page(told[8], first=9, count=10))
+    assert (transcript.count, transcript.is_at_end) == (10, False)
+    assert transcript.append(part(6, 9))
+    assert (transcript.entries, transcript.first) == (told[4:9], 4)
+    assert (transcript.is_at_end, transcript.cursor, transcript.has_older) == (True, None, True)
+    transcript.prepend(part(2, 4))
+    assert (transcript.entries, transcript.first) == (told[2:7], 2)
+    assert not transcript.is_at_end
+
+
+def test_the_page_of_an_older_daemon_does_not_say_where_it_is() -> None:
     transcript = Transcript()
-    transcript.replace(page(said("8", "h"), said("9", "i"), cursor="8"))
-    transcript.jump(page(said("8", "h"), said("9", "i"), cursor="8"))
-    assert (len(transcript.entries), transcript.is_at_end) == (2, True)
-    transcript.jump(page(said("1", "a"), said("2", "b"), cursor=None))
-    assert [key_of(one) for one in transcript.entries] == [
-        key_of(said("1", "a")),
-        key_of(said("2", "b")),
-    ]
-    assert (transcript.cursor, transcript.is_at_end) == (None, False)
+    transcript.replace(page(said("8", "h"), cursor="older", count=0))
+    assert (transcript.has_older, transcript.is_at_end) == (True, True)
+    transcript.replace(page(said("1", "a"), count=0), is_newest=False)
+    assert (transcript.has_older, transcript.is_at_end) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("bar", "first", "last", "thumb"),
+    [
+        (ScrollBar(10, 100), 0, 10, range(1)),
+        (ScrollBar(10, 100), 90, 100, range(9, 10)),
+        (ScrollBar(10, 100), 40.5, 60, range(4, 6)),
+        (ScrollBar(10, 20), 0, 10, range(5)),
+        (ScrollBar(10, 100_000), 99_990, 100_000, range(9, 10)),
+        (ScrollBar(4, 1), 0.5, 1, range(2, 4)),
+    ],
+)
+def test_the_scroll_bar_says_where_one_is_in_the_whole_thread(
+    bar: ScrollBar, first: float, last: float, thumb: range
+) -> None:
+    assert bar.thumb(first, last) == thumb
+
+
+def test_a_line_of_the_scroll_bar_is_a_place_of_the_thread() -> None:
+    assert [ScrollBar(5, 100).row_at(line) for line in (-3, 0, 2, 4, 9)] == [0, 0, 50, None, None]
+    assert ScrollBar(1, 100).row_at(0) is None
 
 
 def test_a_compaction_is_shown_only_while_it_lasts() -> None:
@@ -73,12 +116,16 @@ def test_a_compaction_is_shown_only_while_it_lasts() -> None:
     assert live.entries == []
 
 
-def test_closed_sections_are_known() -> None:
+def test_the_section_that_is_hidden_before_a_place_is_known() -> None:
     transcript = Transcript()
     transcript.replace(
-        page(divider("a"), divider("b", expanded=True), divider("c", hidden=0), said("1", "x"))
-    )
-    assert transcript.hidden_sections() == {"a"}
+        page(
+            divider("a"), divider("d", kind="discard"), said("1", "x"),
+            divider("b", expanded=True), divider("c", hidden=0), said("2", "x"), first=10,
+        )
+    )  # fmt: skip
+    found = [transcript.hidden_before(place) for place in range(9, 17)]
+    assert found == [None, None, "a", "a", "a", None, None, None]
 
 
 # --- what streams in ----------------------------------------------------------------------------

@@ -1516,22 +1516,36 @@ export type TimelineMessage = {
 };
 
 /**
- * Oldest first within the page; `nextCursor` is null when nothing older is left.
+ * Oldest first within the page; `nextCursor` is null when nothing older is left. `firstEntry` is the place of the first entry among all `entryCount` of this view, counted from 0.
  */
 export type TimelinePage = {
     entries: (ContextSummaryBanner | ContextTrimPointDivider | TimelineActivity | TimelineMessage)[];
     nextCursor: string | null;
+    firstEntry?: number;
+    entryCount?: number;
+    turns?: TimelineTurn[];
 };
 
 /**
- * Pages go back from the newest entry. `expand` lists trim points whose pruned section is wanted, or is "all". With `beforeEntry` instead of a cursor they go back from that entry, counted from 0.
+ * Pages go back from the newest entry. `expand` lists trim points whose pruned section is wanted, or is "all". With `beforeEntry` instead of a cursor they go back from that entry, with `beforeTurn` from the first entry of that turn, both counted from 0; of a hidden turn, from the next one that is shown.
  */
 export type TimelineParams = {
     threadId: string;
     expand?: "all" | string[] | null;
     cursor?: string | null;
     beforeEntry?: number | null;
+    beforeTurn?: number | null;
     limit?: number | null;
+};
+
+/**
+ * A turn with entries on a page; turns are numbered from 1. `status` is as in a snapshot.
+ */
+export type TimelineTurn = {
+    id: string;
+    number: number;
+    status: string;
+    error: string | null;
 };
 
 /**

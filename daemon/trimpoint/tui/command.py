@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
             "Give only one of them.",
         )
     chosen: list[tuple[str | None, str]] = []
-    with_daemon(arguments, partial(_choose, arguments, chosen))
+    with_daemon(arguments, partial(_choose, arguments, chosen), says_version=False)
     return event_loop.run(_show, arguments, *chosen[0])
 
 

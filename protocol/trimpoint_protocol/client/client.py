@@ -176,16 +176,18 @@ class Client(Calls):
         expand: list[str] | Literal["all"] | None = None,
         cursor: str | None = None,
         before_entry: int | None = None,
+        before_turn: int | None = None,
         limit: int | None = None,
     ) -> methods.TimelinePage:
-        """Returns a page of a thread's history, the newest one without a `cursor` and
-        `before_entry`.
+        """Returns a page of a thread's history, the newest one without a `cursor`, `before_entry`
+        and `before_turn`.
         """
         params = methods.TimelineParams(
             thread_id=thread_id,
             expand=expand,
             cursor=cursor,
             before_entry=before_entry,
+            before_turn=before_turn,
             limit=limit,
         )
         return await self.request("timeline/read", params, result=methods.TimelinePage)

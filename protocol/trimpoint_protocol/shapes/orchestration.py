@@ -33,6 +33,7 @@ __all__ = [
     "ThreadOverview",
     "TimelinePage",
     "TimelineParams",
+    "TimelineTurn",
 ]
 
 MAX_PAGE = 1000
@@ -57,22 +58,38 @@ class DispatchResult(Result, frozen=True, kw_only=True):
 
 class TimelineParams(Params, frozen=True, kw_only=True):
     """Pages go back from the newest entry. `expand` lists trim points whose pruned section is
-    wanted, or is "all". With `beforeEntry` instead of a cursor they go back from that entry,
-    counted from 0.
+    wanted, or is "all". With `beforeEntry` instead of a cursor they go back from that entry, with
+    `beforeTurn` from the first entry of that turn, both counted from 0; of a hidden turn, from the
+    next one that is shown.
     """
 
     thread_id: str
     expand: list[str] | Literal["all"] | None = None
     cursor: str | None = None
     before_entry: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    before_turn: Annotated[int, msgspec.Meta(ge=0)] | None = None
     limit: PageSize | None = None
 
 
+class TimelineTurn(Result, frozen=True, kw_only=True):
+    """A turn with entries on a page; turns are numbered from 1. `status` is as in a snapshot."""
+
+    id: str
+    number: int
+    status: str
+    error: str | None
+
+
 class TimelinePage(Result, frozen=True, kw_only=True):
-    """Oldest first within the page; `nextCursor` is null when nothing older is left."""
+    """Oldest first within the page; `nextCursor` is null when nothing older is left. `firstEntry`
+    is the place of the first entry among all `entryCount` of this view, counted from 0.
+    """
 
     entries: list[TimelineEntry]
     next_cursor: str | None
+    first_entry: int = 0
+    entry_count: int = 0
+    turns: list[TimelineTurn] = []
 
 
 class SubscribeParams(Params, frozen=True, kw_only=True):

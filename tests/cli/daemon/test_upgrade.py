@@ -12,6 +12,7 @@ from trimpoint.cli.connection.client import connect
 from trimpoint.journal.storage.written_by import FILE_NAME
 from trimpoint.testkit import held, say
 
+from tests.chat.terminal import chat
 from tests.cli.stage import ROOT, CliHarness, Running
 
 pytestmark = pytest.mark.codex
@@ -47,6 +48,8 @@ async def test_an_old_daemon_is_replaced_when_its_agents_rest(
         told = await stage.run("threads")
         assert f"trimpoint {OLD}, this command is {trimpoint.__version__}" in told.err
         assert "daemon shutdown --when-idle" in " ".join(told.err.split())
+        async with chat(stage) as terminal:
+            await terminal.shows(f"An older daemon runs ({OLD}). Replace it: trimpoint daemon shut")
         async with connect(stage.socket) as client, anyio.create_task_group() as tasks:
             await client.initialize("test")
             thread = await stage.thread(client)
@@ -54,9 +57,11 @@ async def test_an_old_daemon_is_replaced_when_its_agents_rest(
             tasks.start_soon(stage.turn, client, thread, "prompt-1.")
             await stage.model.wait_for_request()
             async with stage.running(*WAIT) as waiting:
+                await waiting.said("prompt-1.", "err")
                 await said_that_it_waits(stage, waiting)
                 release.set()
                 assert await waiting.ended() == 0
+                assert waiting.err.count("Waiting until no agent works: ") == 1
         assert await serve.ended() == 0
     assert (stage.state_dir / FILE_NAME).read_text() == f"{OLD}\n"
     async with stage.serving():

@@ -87,6 +87,16 @@ def test_each_trim_point_is_expanded_by_itself() -> None:
     assert both == ["-a?", "-a!", "divider 2", "-b?", "-b!", "divider 2", *kept]
 
 
+def test_a_turn_has_a_place_whether_it_is_shown_or_not() -> None:
+    thread = conversation("a", "b", "c")
+    point = thread.clear(1)
+    firsts = [turn.first_entry_index for turn in thread.state.turns]
+    hidden, opened = Timeline(thread.state, NOTHING), Timeline(thread.state, frozenset({point}))
+    assert [hidden.place_of(at) for at in firsts] == [1, 1, 1]
+    assert [opened.place_of(at) for at in firsts] == [0, 2, 5]
+    assert hidden.place_of(6) == len(hidden)
+
+
 def test_a_banner_stands_between_the_section_it_sums_up_and_its_divider() -> None:
     thread = conversation("a", "b", "c")
     point = thread.compact("we talked", keep=1)

@@ -134,6 +134,21 @@ def test_a_trim_point_that_is_none_is_named() -> None:
     assert read(conversation, expand=[])[0] == read(conversation)[0]
 
 
+def test_pages_can_begin_before_a_turn_and_say_where_they_stand() -> None:
+    conversation = started(turns=4)
+    entries = whole(conversation)
+    state = conversation.state
+    params = TimelineParams(thread_id="thread-1", before_turn=2, limit=3)
+    page = timeline_page(state, params)
+    end = state.turns[2].first_entry_index
+    assert page.entries == entries[end - 3 : end]
+    assert (page.first_entry, page.entry_count) == (end - 3, len(entries))
+    assert [one.number for one in page.turns] == [1, 2]
+    assert [one.id for one in page.turns] == [turn.id for turn in state.turns[:2]]
+    assert read(conversation, before_turn=4) == read(conversation)
+    assert read(conversation, before_turn=0) == ([], None)
+
+
 def test_pages_can_begin_before_an_entry() -> None:
     conversation = started(turns=4)
     entries = whole(conversation)

@@ -30,23 +30,39 @@ _STARTING = "Starting the daemon …"
 
 
 def with_daemon(
-    arguments: argparse.Namespace, command: Command, *, starts: bool = True, **capabilities: Any
+    arguments: argparse.Namespace,
+    command: Command,
+    *,
+    starts: bool = True,
+    says_version: bool = True,
+    **capabilities: Any,
 ) -> int:
     """Runs `command` with an initialized client of the daemon and returns its exit code.
 
     :param starts: whether a daemon is started in the background if none runs.
+    :param says_version: whether it is said if the daemon is an older one.
     :raises CliError: when no daemon can be reached, or it refused a request; the message is the
         daemon's.
     """
-    return event_loop.run(_with_daemon, arguments, command, starts, capabilities)
+    return event_loop.run(_with_daemon, arguments, command, starts, says_version, capabilities)
 
 
 async def _with_daemon(
-    arguments: argparse.Namespace, command: Command, starts: bool, capabilities: dict[str, Any]
+    arguments: argparse.Namespace,
+    command: Command,
+    starts: bool,
+    says_version: bool,
+    capabilities: dict[str, Any],
 ) -> int:
     try:
         async with connect(await _place(arguments, starts)) as client:
-            await _greet(client, capabilities, profile_asked(arguments) if starts else None)
+            profile = profile_asked(arguments) if starts else None
+            running = await _greet(client, capabilities, profile)
+            if says_version and is_older_daemon(running):
+                print_plain_line(
+                    f"The daemon that runs is trimpoint {running}, this command is {__version__}. "
+                    "To replace it as soon as no agent works: trimpoint daemon shutdown --when-idle"
+                )
             try:
                 return await command(client)
             except RemoteError as error:
@@ -62,11 +78,13 @@ async def _with_daemon(
 
 async def _greet(
     client: Client, capabilities: dict[str, Any], profile: ProfileParams | None
-) -> None:
+) -> str | None:
+    """Initializes the client; returns the version of the daemon, if it was asked for a profile."""
+    version = None
     with anyio.move_on_after(_GREETING_DEADLINE_S) as waiting:
         if profile is not None:
             chosen = await client.request(USE_PROFILE, **msgspec.to_builtins(profile))
-            _say_version(chosen.get("version"))
+            version = chosen.get("version")
         await client.initialize("trimpoint-cli", **capabilities)
     if waiting.cancelled_caught:
         raise NoDaemon(
@@ -74,15 +92,12 @@ async def _greet(
             f"{_GREETING_DEADLINE_S:.0f} s.",
             "If it is the daemon, it hangs: see `trimpoint daemon logs` and `trimpoint doctor`.",
         )
+    return version
 
 
-def _say_version(running: str | None) -> None:
-    """Says that an older daemon runs, and how it is replaced."""
-    if running is not None and is_older(running, __version__):
-        print_plain_line(
-            f"The daemon that runs is trimpoint {running}, this command is {__version__}. To "
-            "replace it as soon as no agent works: trimpoint daemon shutdown --when-idle"
-        )
+def is_older_daemon(running: str | None) -> bool:
+    """Returns whether a daemon of this version is older than this program."""
+    return running is not None and is_older(running, __version__)
 
 
 def profile_asked(arguments: argparse.Namespace) -> ProfileParams:

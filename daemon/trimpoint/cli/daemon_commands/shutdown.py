@@ -12,7 +12,7 @@ from trimpoint.cli.connection.client import Client, ConnectionLost, ask
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import KnownThread, own_threads
 from trimpoint.cli.exits import CliError, Exit, NoDaemonRuns
-from trimpoint.cli.terminal import one_line, print_json, stdout_console
+from trimpoint.cli.terminal import one_line, print_json, print_plain_line, stdout_console
 from trimpoint.processes import pidfd_of
 
 # The child gets up to 9 s to end; see `trimpoint.codex.appserver.process.StopGrace`.
@@ -41,8 +41,12 @@ async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:
     when_idle = bool(arguments.when_idle)
     cut_off = [] if when_idle else await _running_turns(client)
     with pidfd_of(pid) as process:
+        said = ""
         # The daemon tells nobody when it begins to rest.
-        while not await _begins(client, when_idle):  # noqa: ASYNC110
+        while not await _begins(client, when_idle):
+            if (waits_for := await _waits_for(client)) != said:
+                print_plain_line(waits_for)
+                said = waits_for
             await anyio.sleep(_LOOK_AGAIN_S)
         with anyio.move_on_after(_DEADLINE_S) as waiting:
             await _ended(client, process)
@@ -54,10 +58,23 @@ async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:
         stopped = f"The daemon has stopped (pid {pid})."
         stdout_console().print(Text.assemble(("✓ ", "bold green"), stopped))
         for thread in cut_off:
-            title = f"{thread.short_id} “{one_line(thread.title, 60)}”"
-            said = f"  The turn that ran in {title} was interrupted."
-            stdout_console().print(Text(said, "yellow"))
+            was_cut_off = f"  The turn that ran in {_named(thread)} was interrupted."
+            stdout_console().print(Text(was_cut_off, "yellow"))
     return Exit.DONE
+
+
+def _named(thread: KnownThread) -> str:
+    return f"{thread.short_id} “{one_line(thread.title, 60)}”"
+
+
+async def _waits_for(client: Client) -> str:
+    """Returns a sentence that names the threads that work, and those that ask something."""
+    named = [
+        _named(thread) + (", which asks you something" if thread.overview.asks else "")
+        for thread in await own_threads(client)
+        if thread.overview is not None and thread.overview.busy is not None
+    ]
+    return f"Waiting until no agent works{': ' if named else ''}{'; '.join(named)}."
 
 
 async def _begins(client: Client, when_idle: bool) -> bool:

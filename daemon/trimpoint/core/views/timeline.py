@@ -72,6 +72,13 @@ class Timeline(Sequence[TimelineEntry]):
         run = bisect_right(self._begins, index) - 1
         return self._runs[run][index - self._begins[run]]
 
+    def place_of(self, entry_index: int) -> int:
+        """Returns the place of an entry of the ledger; that of the next one, if it is hidden."""
+        for begin, run in zip(self._begins, self._runs, strict=True):
+            if isinstance(run, _Run) and run.places.stop > entry_index:
+                return begin + max(0, entry_index - run.places.start)
+        return self._length
+
     def _lay_out(self, expanded: frozenset[str]) -> None:
         start, dividers = 0, list[Discard]()
         for boundary in sorted(
@@ -121,16 +128,16 @@ class _Run(Sequence[TimelineEntry]):
         pruned_by: str | None,
     ) -> None:
         self._state = state
-        self._places = places
+        self.places = places
         self._gone = gone
         self._masked = masked
         self._pruned_by = pruned_by
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self.places)
 
     def __getitem__(self, index: Any) -> Any:
-        entry = self._state.entries[self._places.start + int(index)]
+        entry = self._state.entries[self.places.start + int(index)]
         key = (entry.turn_id, entry.id)
         left = self._gone.get(key)
         by = self._pruned_by if left is None else left.id

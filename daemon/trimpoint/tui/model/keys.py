@@ -23,7 +23,7 @@ KEYS = (
     (
         "Reading",
         (
-            ("PgUp PgDn, Ctrl+↑↓", "scrolls, as the wheel does; Ctrl+Home, Ctrl+End"),
+            ("PgUp PgDn, Ctrl+↑↓", "scrolls, as wheel and bar do; Ctrl+Home, Ctrl+End, /turn N"),
             ("Ctrl+O", "opens the last output, summary or pruned section in sight"),
             (
                 "Tab",

@@ -26,6 +26,7 @@ class OwnName(StrEnum):
     QUIT = "quit"
     AGAIN = "again"
     EDITOR = "editor"
+    TURN = "turn"
     TURNS = "revert"
     KEEP = "clear"
 
@@ -46,10 +47,11 @@ _SUMMARIES = {
     OwnName.PERMISSIONS: "Choose what the agent may do unasked",
     OwnName.AGAIN: "Go back to before a prompt, and send it changed",
     OwnName.EDITOR: "Write the prompt in your editor",
+    OwnName.TURN: "Show a turn of this thread",
     OwnName.QUEUE: "See, edit, move and take out the prompts that wait",
     OwnName.QUIT: "End the chat; the thread stays",
 }
-_TAKES_TEXT = {OwnName.RENAME: "NAME"}
+_TAKES_TEXT = {OwnName.RENAME: "NAME", OwnName.TURN: "N"}
 
 
 def own_command(text: str) -> OwnCommand | None:

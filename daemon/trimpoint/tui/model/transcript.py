@@ -1,7 +1,7 @@
 """The loaded part of a thread's timeline, the oldest entry first.
 
-Pages are loaded from the newest to the oldest. The number of loaded entries is limited: after
-reading far back, the newest entries are dropped, and loaded again when they are needed.
+It is one piece. It grows by pages at both ends, or another piece takes its place. The number of
+loaded entries is limited: those that are farthest from where one reads are dropped.
 """
 
 from collections.abc import Sequence
@@ -33,38 +33,56 @@ def key_of(entry: TimelineEntry) -> str:
 
 
 class Transcript:
-    """The loaded entries. `cursor` loads the page before them, None if there is none. `is_at_end`
-    is false after the newest entries were dropped.
+    """The loaded entries. `first` is the place of the first one among all `count` that the thread
+    shows; an older daemon does not say them. `cursor` loads the page before them, `is_at_end` says
+    whether the newest ones are loaded.
     """
 
     def __init__(self, max_entries: int = MAX_ENTRIES) -> None:
         self.entries: list[TimelineEntry] = []
         self.cursor: str | None = None
+        self.first = self.count = 0
         self.is_at_end = True
         self.is_loaded = False
         self._max_entries = max_entries
 
-    def replace(self, page: TimelinePage) -> None:
-        """Replaces all entries by the newest page."""
-        self.entries = list(page.entries)
-        self.cursor = page.next_cursor
-        self.is_at_end = True
+    @property
+    def end(self) -> int:
+        """Returns the place behind the last loaded entry."""
+        return self.first + len(self.entries)
+
+    @property
+    def has_older(self) -> bool:
+        """Returns whether there are entries before the loaded ones."""
+        return self.first > 0 or self.cursor is not None
+
+    def replace(self, page: TimelinePage, *, is_newest: bool = True) -> None:
+        """Replaces all entries by the newest page, or by another one."""
+        self.entries, self.cursor = list(page.entries), page.next_cursor
+        self.first, self.count = page.first_entry, page.entry_count
+        self.is_at_end = is_newest or 0 < self.count <= self.end
         self.is_loaded = True
 
     def prepend(self, page: TimelinePage) -> int:
         """Inserts the page before the loaded entries; returns its number of entries."""
         self.entries = [*page.entries, *self.entries]
-        self.cursor = page.next_cursor
+        self.first, self.cursor = page.first_entry, page.next_cursor
         if len(self.entries) > self._max_entries:
             del self.entries[self._max_entries :]
             self.is_at_end = False
         return len(page.entries)
 
-    def jump(self, page: TimelinePage) -> None:
-        """Replaces all entries by a page far before them; one that is not before them is left."""
-        if page.entries and self.find(key_of(page.entries[-1])) is None:
-            self.entries, self.cursor = list(page.entries), page.next_cursor
-            self.is_at_end = False
+    def append(self, page: TimelinePage) -> bool:
+        """Adds what a page has behind the loaded entries; returns whether it follows on them."""
+        if not page.first_entry <= self.end <= page.first_entry + len(page.entries):
+            return False
+        self.entries = [*self.entries, *page.entries[self.end - page.first_entry :]]
+        dropped = max(0, len(self.entries) - self._max_entries)
+        del self.entries[:dropped]
+        self.first, self.count = self.first + dropped, page.entry_count
+        self.cursor = self.cursor if dropped == 0 else None
+        self.is_at_end = self.end >= self.count
+        return True
 
     def merge(self, page: TimelinePage) -> None:
         """Replaces the end of the entries by the newest page; earlier entries stay.
@@ -72,12 +90,14 @@ class Transcript:
         If the page and the loaded entries have none in common, the page replaces them all.
         """
         if not self.is_at_end:
+            self.count = max(self.count, page.entry_count)
             return
         at = self._place_of(page.entries)
         if at is None:
             self.replace(page)
         else:
             self.entries[at:] = page.entries
+            self.first, self.count = page.first_entry - at, page.entry_count
 
     def find(self, key: str) -> int | None:
         """Returns the position of an entry; None if it is not loaded."""
@@ -86,15 +106,15 @@ class Transcript:
                 return at
         return None
 
-    def hidden_sections(self) -> set[str]:
-        """Returns the ids of the trim points whose pruned entries are hidden."""
-        return {
-            entry.trim_point_id
-            for entry in self.entries
-            if isinstance(entry, ContextTrimPointDivider)
-            and not entry.expanded
-            and entry.hidden_message_count > 0
-        }
+    def hidden_before(self, place: int) -> str | None:
+        """Returns the id of the trim point that stands next before a place of the thread, if its
+        pruned entries are hidden.
+        """
+        for entry in reversed(self.entries[: max(0, place - self.first)]):
+            if isinstance(entry, ContextTrimPointDivider) and entry.trim_kind == "boundary":
+                is_hidden = not entry.expanded and entry.hidden_message_count > 0
+                return entry.trim_point_id if is_hidden else None
+        return None
 
     def known_keys(self, newest: int) -> set[str]:
         """Returns the keys of the `newest` last entries."""

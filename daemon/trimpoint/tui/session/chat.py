@@ -18,6 +18,7 @@ from trimpoint_protocol.methods import CancelParams, CancelResult, CommandInfo, 
 from trimpoint_protocol.shapes.agent_sessions import ContinuedSession, SessionOverview
 from trimpoint_protocol.shapes.history import HistoryHit
 
+from trimpoint.cli.connection.connect import is_older_daemon
 from trimpoint.cli.connection.refusals import without_login
 from trimpoint.cli.exits import CliError, sole_error
 from trimpoint.sessionlogs.homes import homes_to_send
@@ -35,6 +36,7 @@ from trimpoint.tui.session import link
 from trimpoint.tui.session.changes import Changes
 from trimpoint.tui.session.drafts import Drafts
 from trimpoint.tui.session.following import Following
+from trimpoint.tui.session.history import History
 from trimpoint.tui.session.inquiries import Inquiries
 from trimpoint.tui.session.prompts import NOT_CONNECTED, Prompts
 
@@ -54,11 +56,13 @@ class Chat:
         self.changes = changes
         self.drafts = drafts or Drafts(None)
         self.inquiries = Inquiries(state, self)
+        self.history = History(state, changes, self)
         self.prompts = Prompts(state, changes, self, self.drafts)
         self._link = to_daemon
         self._client: Client | None = None
         self._following: Following | None = None
         self._is_settled = anyio.Event()
+        self._said_version: str | None = None
 
     async def run(self) -> None:
         """Connects, and reconnects whenever the connection is lost, until cancelled."""
@@ -111,6 +115,7 @@ class Chat:
         state.link = LinkState.CONNECTED
         if state.notice == NOT_CONNECTED:
             state.notice = None
+        self._say_version()
         self._settle()
         self.changes.note()
         with suppress(RemoteError):  # a Codex that does not know the method
@@ -118,6 +123,14 @@ class Chat:
             if (problem := without_login(account)) is not None:
                 state.notify(Tone.PROBLEM, problem.message, problem.hint)
                 self.changes.note()
+
+    def _say_version(self) -> None:
+        """Says once of each older daemon that it is older."""
+        version, said = self._link.version, self._said_version
+        if is_older_daemon(version) and version != said and self.state.notice is None:
+            self._said_version = version
+            how = "Replace it: trimpoint daemon shutdown --when-idle"
+            self.state.notify(Tone.NEUTRAL, f"An older daemon runs ({version}). {how}")
 
     def _settle(self) -> None:
         self._is_settled.set()
@@ -246,37 +259,18 @@ class Chat:
 
     # --- history --------------------------------------------------------------------------------
 
-    async def read_older(self, *, far: bool = False) -> bool:
-        """Loads a page of before the loaded entries, or of far before; returns whether it could."""
-        following = self._following
-        if following is None:
-            return False
-        found = await self.attempt(lambda _: following.read_older(far=far))
-        self.changes.note()
-        return bool(found)
-
     def read_newest(self) -> None:
         """Loads the newest page again after it was dropped."""
         if self._following is not None:
             self._following.want("timeline")
-
-    async def toggle(self, trim_point_id: str) -> None:
-        """Shows or hides the pruned entries of a trim point."""
-        expanded = self.state.expanded
-        expanded.symmetric_difference_update({trim_point_id})
-        following = self._following
-        if following is not None:
-            await self.attempt(lambda _: following.read("timeline"))
 
     async def reveal(self, hit: HistoryHit) -> str | None:
         """Opens the thread of a search result and loads the entry. Returns the entry's key; None if
         it no longer exists.
         """
         await self.open(hit.thread_id)
-        following, key = self._following, f"{hit.turn_id}/{hit.entry_id}"
-        if following is None:
-            return None
-        return await self.attempt(lambda _: following.load(key))
+        key, first = f"{hit.turn_id}/{hit.entry_id}", await self.history.find_turn(hit.turn)
+        return key if self.state.transcript.find(key) is not None else first
 
     # --- threads --------------------------------------------------------------------------------
 

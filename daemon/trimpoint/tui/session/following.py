@@ -20,7 +20,6 @@ from trimpoint_protocol.methods import (
     SnapshotParams,
     SubscribeParams,
     ThreadParams,
-    TimelinePage,
 )
 from trimpoint_protocol.readmodel import (
     ContextStatus,
@@ -36,11 +35,10 @@ from trimpoint.tui.model.attention import is_behind
 from trimpoint.tui.model.questions import ANSWERED_HERE, card_of
 from trimpoint.tui.model.settings import settings_of
 from trimpoint.tui.model.state import ChatState, Question, Tone
-from trimpoint.tui.model.transcript import MAX_ENTRIES
 from trimpoint.tui.session.changes import Changes
+from trimpoint.tui.session.pages import Pages
 from trimpoint.tui.session.readings import LIST_CHANGED, READ_AFTER, Reading
 
-FIRST_PAGE, PAGE, TAIL = 100, 500, 60
 MARKED_TURNS = 300
 JOIN_AFTER_S = 0.6
 BEHIND_S = 1.0
@@ -77,6 +75,7 @@ class Following:
         self._inbox = inbox
         self._state = state
         self._changes = changes
+        self._pages = Pages(client, state)
         self._asked: dict[str | int, ServerRequest] = {}
         self._joined: set[str] = set()
         self._wanted: dict[Reading, None] = {"threads": None}
@@ -293,9 +292,9 @@ class Following:
             self._changes.note()
             return
         if "timeline" in readings:
-            await self._read_timeline(thread_id)
+            await self._pages.read_newest()
         elif "tail" in readings:
-            await self._read_tail(thread_id)
+            await self._pages.read_tail()
         if "context" in readings:
             await self._read_context(thread_id)
         if "marks" in readings:
@@ -303,72 +302,6 @@ class Following:
         elif "queue" in readings:
             await self._read_thread(thread_id, 1)
         self._changes.note()
-
-    async def read_older(self, *, far: bool = False) -> bool:
-        """Reads the page before the loaded entries, or with `far` one so near to the beginning that
-        all up to it can be loaded; returns whether there was one.
-        """
-        state = self._state
-        transcript, thread_id = state.transcript, state.thread_id
-        if thread_id is None or transcript.cursor is None:
-            return False
-        try:
-            page = await self._page(
-                thread_id, PAGE, None if far else transcript.cursor, MAX_ENTRIES if far else None
-            )
-        except RemoteError:  # it was of another view of the thread
-            await self._read_timeline(thread_id)
-            return False
-        if transcript is state.transcript and far:
-            transcript.jump(page)
-        elif transcript is state.transcript:
-            transcript.prepend(page)
-        return True
-
-    async def load(self, key: str) -> str | None:
-        """Loads earlier pages and hidden entries until the entry `key` is loaded; returns the key,
-        None if it is not found.
-        """
-        state = self._state
-        while state.transcript.find(key) is None:
-            if state.transcript.cursor is not None and state.transcript.is_at_end:
-                await self.read_older()
-            elif hidden := state.transcript.hidden_sections() - state.expanded:
-                state.expanded |= hidden
-                assert state.thread_id is not None
-                await self._read_timeline(state.thread_id)
-            else:
-                return None
-        self._changes.note()
-        return key
-
-    async def _page(
-        self, thread_id: str, limit: int, cursor: str | None = None, before: int | None = None
-    ) -> TimelinePage:
-        return await self._client.timeline(
-            thread_id, expand=sorted(self._state.expanded), cursor=cursor, before_entry=before,
-            limit=limit,
-        )  # fmt: skip
-
-    async def _read_timeline(self, thread_id: str) -> None:
-        """Reads as many entries as were loaded before, the newest ones."""
-        state = self._state
-        wanted = max(FIRST_PAGE, min(len(state.transcript.entries), PAGE))
-        try:
-            page = await self._page(thread_id, wanted)
-        except RemoteError:  # an opened section is gone: its trim was undone or reverted
-            state.expanded.clear()
-            page = await self._page(thread_id, wanted)
-        if thread_id == state.thread_id:
-            state.transcript.replace(page)
-            state.live.forget(state.transcript.known_keys(wanted))
-
-    async def _read_tail(self, thread_id: str) -> None:
-        page = await self._page(thread_id, TAIL)
-        state = self._state
-        if thread_id == state.thread_id:
-            state.transcript.merge(page)
-            state.live.forget(state.transcript.known_keys(TAIL))
 
     async def _read_context(self, thread_id: str) -> None:
         state = self._state
@@ -392,7 +325,12 @@ class Following:
             turn.id: TurnMark(number, "", turn.status, turn.error)
             for number, turn in enumerate(thread.turns, thread.first_turn + 1)
         }
-        state.marks = marks if turns == MARKED_TURNS else {**state.marks, **marks}
+        if turns == MARKED_TURNS:  # what was before them is as it was
+            state.marks = {
+                turn_id: mark for turn_id, mark in state.marks.items()
+                if mark.number <= thread.first_turn
+            }  # fmt: skip
+        state.marks = {**state.marks, **marks}
         state.turn_id = next((one.id for one in thread.turns if one.status == "running"), None)
 
     async def _snapshot(self, thread_id: str, turns: int) -> _Snapshot:

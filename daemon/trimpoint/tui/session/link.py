@@ -40,6 +40,8 @@ class Link:
         self._start = start
         self._profile = profile
         self._is_start_wanted = False
+        self.version: str | None = None
+        """The version of the daemon, if it said so."""
 
     def start_one(self) -> None:
         """Requests that a daemon is started when the next connection needs one."""
@@ -59,7 +61,8 @@ class Link:
             open_connection(stream) as connection,
         ):
             if self._profile is not None:
-                await connection.request(USE_PROFILE, self._profile, result=ProfileChosen)
+                chosen = await connection.request(USE_PROFILE, self._profile, result=ProfileChosen)
+                self.version = chosen.version
             yield await initialize(connection, _INFO)
 
     async def _socket(self) -> Path:

@@ -35,6 +35,7 @@ from trimpoint.tui.widgets.prompt_picker import PromptPicker
 from trimpoint.tui.widgets.question_card import QuestionCard
 from trimpoint.tui.widgets.queue_screen import QueueScreen
 from trimpoint.tui.widgets.terminal import TerminalCursor, learn_keys
+from trimpoint.tui.widgets.transcript_scrolling import TranscriptScrolling
 from trimpoint.tui.widgets.transcript_view import TranscriptView
 
 _FRAME_S = 1 / 30
@@ -233,19 +234,27 @@ class ChatApp(OtherScreens):
     # --- the transcript -------------------------------------------------------------------------
 
     @work(exclusive=True, group="older")
-    async def on_transcript_view_older(self) -> None:
-        await self._chat.read_older()
+    async def on_transcript_scrolling_older(self) -> None:
+        await self._chat.history.read_older()
+
+    @work(exclusive=True, group="newer")
+    async def on_transcript_scrolling_newer(self) -> None:
+        await self._chat.history.read_newer()
+
+    @work(exclusive=True, group="older")
+    async def on_transcript_scrolling_around(self, message: TranscriptScrolling.Around) -> None:
+        await self._chat.history.read_around(message.place)
 
     def on_transcript_view_typed(self, message: TranscriptView.Typed) -> None:
         self._composer.focus()
         self._composer.insert(message.character)
 
-    def on_transcript_view_newest(self) -> None:
+    def on_transcript_scrolling_newest(self) -> None:
         self._chat.read_newest()
 
     @work(exclusive=True, group="fold")
     async def on_transcript_view_toggled(self, message: TranscriptView.Toggled) -> None:
-        await self._chat.toggle(message.trim_point_id)
+        await self._chat.history.toggle(message.trim_point_id)
 
     def on_transcript_view_turn(self, message: TranscriptView.Turn) -> None:
         self.action_stretch(message.number)

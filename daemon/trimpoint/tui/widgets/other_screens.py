@@ -75,6 +75,8 @@ class OtherScreens(App[None]):
                 self.exit()
             case _ if thread_id is None:
                 self._state.notify(Tone.PROBLEM, "There is no thread yet.")
+            case OwnName.TURN:
+                self.go_to_turn(int(own.rest) if own.rest.isdecimal() else 0)
             case OwnName.RENAME:
                 self.run_worker(self._chat.rename(thread_id, own.rest))
             case OwnName.FORK:
@@ -184,18 +186,9 @@ class OtherScreens(App[None]):
         else:
             self.action_permissions()
 
-    @work(exclusive=True, group="older")
-    async def action_beginning(self) -> None:
-        """Reads back to the beginning of the thread; Ctrl+End stops it."""
-        state, transcript = self._state, self._state.transcript
-        try:
-            await self._chat.read_older(far=True)
-            while state.transcript is transcript and await self._chat.read_older():
-                state.progress = "Reading back to the beginning; Ctrl+End stops"
-        finally:
-            state.progress = ""
-        self.show_state()
-        self._transcript.action_start()
+    def action_beginning(self) -> None:
+        """Goes to the beginning of the thread."""
+        self._transcript.go_to(0)
 
     def action_permissions(self) -> None:
         """Shows what the agent may do unasked."""
@@ -215,7 +208,14 @@ class OtherScreens(App[None]):
 
     @work(exclusive=True, group="reveal")
     async def _reveal(self, hit: HistoryHit) -> None:
-        key = await self._chat.reveal(hit)
+        self._show_entry(await self._chat.reveal(hit))
+
+    @work(exclusive=True, group="reveal")
+    async def go_to_turn(self, number: int) -> None:
+        """Shows a turn."""
+        self._show_entry(await self._chat.history.find_turn(number))
+
+    def _show_entry(self, key: str | None) -> None:
         self.show_state()
         if key is not None:
             self._transcript.focus()

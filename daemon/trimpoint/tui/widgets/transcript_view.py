@@ -10,7 +10,6 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
-from textual.widget import Widget
 from trimpoint_protocol.readmodel import (
     ContextSummaryBanner,
     ContextTrimPointDivider,
@@ -23,12 +22,11 @@ from trimpoint.cli.views.timeline_view import TurnMark
 from trimpoint.tui.model.details import can_open, text_of
 from trimpoint.tui.model.state import ChatState
 from trimpoint.tui.model.transcript import key_of
-from trimpoint.tui.model.viewport import Line, Viewport
+from trimpoint.tui.model.viewport import Line
 from trimpoint.tui.widgets.row_drawing import Place, RowDrawing
+from trimpoint.tui.widgets.transcript_scrolling import SCROLLBAR, TranscriptScrolling
 
-_GUTTER, _SCROLLBAR = 1, 1
-_NEAR_TOP = 20
-_WHEEL_LINES = 3
+_GUTTER = 1
 _RIGHT = 3
 _CHOSEN = Style(color="cyan", bold=True)
 _WELCOME = (
@@ -41,10 +39,9 @@ _WELCOME = (
     Segment(""),
     Segment("All stays readable. ? shows the keys.", Style(dim=True)),
 )
-_THUMB, _TRACK = Style(dim=True), Style.null()
 
 
-class TranscriptView(Widget, can_focus=True):
+class TranscriptView(TranscriptScrolling, can_focus=True):
     """Draws the recorded and the live entries. `chosen` is the key of the selected row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -55,12 +52,6 @@ class TranscriptView(Widget, can_focus=True):
         Binding("home", "start", "Start", show=False),
         Binding("end", "end", "End", show=False),
     ]
-
-    class Older(Message):
-        """Posted when the page before the loaded entries is needed."""
-
-    class Newest(Message):
-        """Posted when the newest page is needed again after it was dropped."""
 
     class Toggled(Message):
         """Posted when the pruned entries of a trim point are to be shown or hidden."""
@@ -91,32 +82,21 @@ class TranscriptView(Widget, can_focus=True):
             self.text = text
 
     def __init__(self, state: ChatState) -> None:
-        super().__init__(id="transcript")
-        self._state = state
+        super().__init__(state)
         self._drawing = RowDrawing()
-        self._viewport = Viewport()
-        self._rows: list[TimelineEntry] = []
-        self._live_from = 0
-        self._shown: list[Line] = []
         self._opened: set[str] = set()
         self._chosen: str | None = None
         self._shown_thread: str | None = None
-        self._seen: str | None = None
+        self._seen: tuple[str | None, int] = (None, 0)
 
     # --- rows -----------------------------------------------------------------------------------
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __bool__(self) -> bool:
-        return True
 
     def height(self, row: int) -> int:
         """Returns the number of lines of a row."""
         return len(self._lines(row))
 
     def _lines(self, row: int) -> list[Strip]:
-        width = self.size.width - _GUTTER - _SCROLLBAR
+        width = self.size.width - _GUTTER - SCROLLBAR
         return self._drawing.lines(self._place(row), width)
 
     def _place(self, row: int) -> Place:
@@ -139,22 +119,30 @@ class TranscriptView(Widget, can_focus=True):
         recorded = state.transcript.entries
         self._rows, self._live_from = [*recorded, *state.live_entries], len(recorded)
         if self._shown_thread != state.thread_id:
-            self._shown_thread, self._chosen = state.thread_id, None
+            self._shown_thread, self._chosen, self._goal = state.thread_id, None, None
             self._viewport.to_end()
-        elif anchor is not None and not self._viewport.follows:
+        elif anchor is not None and not self._follows:
+            self._viewport.follows = False
             self._keep(anchor)
+        if self._goal is not None and not self._is_dragged:
+            self._show_place(self._goal)
+        self._was_at_end = state.transcript.is_at_end
+        self._wants_end = self._wants_end and not self._was_at_end
         if self._viewport.follows:
             self._seen = self._newest
         self.refresh()
 
     @property
-    def _newest(self) -> str | None:
-        return key_of(self._rows[-1]) if self._rows else None
+    def _newest(self) -> tuple[str | None, int]:
+        last = key_of(self._rows[-1]) if self._rows else None
+        return last, self._state.transcript.count
 
     @property
     def is_behind(self) -> bool:
         """Returns whether something new is below what is in sight."""
-        return not self._viewport.follows and self._newest != self._seen
+        (key, count), (seen_key, seen_count) = self._newest, self._seen
+        is_new = key != seen_key if self._state.transcript.is_at_end else count > seen_count
+        return is_new and not self._viewport.follows
 
     def _anchor(self) -> tuple[str, int] | None:
         top = self._viewport.top
@@ -167,8 +155,10 @@ class TranscriptView(Widget, can_focus=True):
         row = self._row_of(key)
         if row is not None:
             self._viewport.top = Line(row, min(line, self.height(row) - 1))
-        else:
+        elif self._state.transcript.is_at_end:
             self._viewport.to_end()
+        else:
+            self._viewport.top = Line(0, 0)
 
     def _row_of(self, key: str | None) -> int | None:
         return next((row for row, entry in enumerate(self._rows) if key_of(entry) == key), None)
@@ -190,29 +180,19 @@ class TranscriptView(Widget, can_focus=True):
         row, line = self._shown[y]
         strip = self._lines(row)[line]
         gutter = Segment("▌", _CHOSEN) if self._is_chosen(row) else Segment(" ")
-        body = Strip([gutter, *strip]).adjust_cell_length(width - _SCROLLBAR)
-        strip = Strip([*body, self._scrollbar(y)])
+        body = Strip([gutter, *strip]).adjust_cell_length(width - SCROLLBAR)
         selection = self.text_selection
         if selection is not None and (span := selection.get_span(y)) is not None:
-            strip = self._selected(strip, *span)
-        return strip.apply_offsets(0, y)
+            body = self._selected(body, *span)
+        return Strip([*body.apply_offsets(0, y), self.scroll_bar(y)])
 
     def _is_chosen(self, row: int) -> bool:
         return self.has_focus and key_of(self._rows[row]) == self._chosen
 
     def _selected(self, strip: Strip, start: int, end: int) -> Strip:
-        last = self.size.width - _SCROLLBAR if end == -1 else end
-        before, inside, after = strip.divide([start, last, strip.cell_length])
-        return Strip([*before, *inside.apply_style(Style(reverse=True)), *after])
-
-    def _scrollbar(self, y: int) -> Segment:
-        count, height = len(self._rows), self.size.height
-        if count == 0 or len(self._shown) < height:
-            return Segment(" ", _TRACK)
-        first, last = self._shown[0].row / count, (self._shown[-1].row + 1) / count
-        begin = min(int(first * height), height - 1)
-        end = max(begin + 1, round(last * height))
-        return Segment("▐", _THUMB) if begin <= y < end else Segment(" ", _TRACK)
+        last = strip.cell_length if end == -1 else min(end, strip.cell_length)
+        inside = strip.crop(start, last).apply_style(Style(reverse=True))
+        return Strip([*strip.crop(0, start), *inside, *strip.crop(last)])
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """Returns the text that was selected with the mouse."""
@@ -224,42 +204,9 @@ class TranscriptView(Widget, can_focus=True):
         """Redraws after the selection has changed."""
         self.refresh()
 
-    # --- moving ---------------------------------------------------------------------------------
-
-    def scroll_lines(self, lines: int) -> None:
-        """Scrolls by lines; requests older pages near the beginning of the loaded entries."""
-        if not self._rows:
-            return
-        self.screen.clear_selection()
-        self._viewport.scroll(self, self.size.height, lines)
-        self._want_pages()
-        self.refresh()
-
-    def scroll_page(self, pages: int) -> None:
-        """Scrolls by screens; two lines stay visible."""
-        self.scroll_lines(pages * max(1, self.size.height - 2))
-
-    def to_end(self) -> None:
-        """Scrolls to the end and follows it."""
-        if not self._state.transcript.is_at_end:
-            self.post_message(self.Newest())
-        self._viewport.to_end()
-        self._chosen = None
-        self.refresh()
-
-    def _want_pages(self) -> None:
-        if self._viewport.top.row < _NEAR_TOP and self._state.transcript.cursor is not None:
-            self.post_message(self.Older())
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        event.stop()
-        self.scroll_lines(-_WHEEL_LINES)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        event.stop()
-        self.scroll_lines(_WHEEL_LINES)
-
     def on_click(self, event: events.Click) -> None:
+        if event.x >= self.size.width - SCROLLBAR:
+            return
         if event.y >= len(self._shown) or self.screen.get_selected_text():
             return
         entry = self._rows[self._shown[event.y].row]
@@ -296,9 +243,15 @@ class TranscriptView(Widget, can_focus=True):
 
     def _choose_row(self, row: int) -> None:
         self._chosen = key_of(self._rows[row])
+        self._goal, self._wants_end = None, False
         self._viewport.show(self, self.size.height, row)
         self._want_pages()
         self.refresh()
+
+    def to_end(self) -> None:
+        """Scrolls to the end and follows it."""
+        super().to_end()
+        self._chosen = None
 
     # --- keys -----------------------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ import zlib
 import msgspec
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import TimelinePage, TimelineParams
-from trimpoint_protocol.readmodel import TimelineEntry
+from trimpoint_protocol.readmodel import TimelineActivity, TimelineEntry, TimelineMessage
+from trimpoint_protocol.shapes.orchestration import TimelineTurn
 
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.timeline import Timeline
@@ -37,9 +38,30 @@ def timeline_page(state: ThreadState, params: TimelineParams) -> TimelinePage:
         end = _position(params.cursor, view, end)
     elif params.before_entry is not None:
         end = min(params.before_entry, end)
+    elif params.before_turn is not None and params.before_turn < len(state.turns):
+        end = timeline.place_of(state.turns[params.before_turn].first_entry_index)
     entries = _back_from(timeline, end, params.limit or DEFAULT_ENTRIES)
     start = end - len(entries)
-    return TimelinePage(entries=entries, next_cursor=_cursor(start, view) if start > 0 else None)
+    return TimelinePage(
+        entries=entries,
+        next_cursor=_cursor(start, view) if start > 0 else None,
+        first_entry=start,
+        entry_count=len(timeline),
+        turns=_turns_of(state, entries),
+    )
+
+
+def _turns_of(state: ThreadState, entries: list[TimelineEntry]) -> list[TimelineTurn]:
+    ids = dict.fromkeys(
+        entry.turn_id for entry in entries if isinstance(entry, TimelineMessage | TimelineActivity)
+    )
+    turns = [(state.turn_index[one], one) for one in ids if one in state.turn_index]
+    return [
+        TimelineTurn(
+            id=turn_id, number=at + 1, status=state.turns[at].status, error=state.turns[at].error
+        )
+        for at, turn_id in turns
+    ]
 
 
 def _back_from(timeline: Timeline, end: int, limit: int) -> list[TimelineEntry]:

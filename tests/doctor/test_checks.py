@@ -26,13 +26,15 @@ def test_a_check_that_cannot_look_is_a_failure_and_not_the_end(machine: Machine)
         raise PermissionError(13, "Permission denied", "/secret/place")
 
     results = examine(
-        (Check("a", cannot), Check("b", lambda _: [warn("odd", "do")])), machine.installation()
+        (Check("a", cannot), Check("b", lambda _: [warn("kind", "odd", "do")])),
+        machine.installation(),
     )
     assert [(result.check, result.finding.status) for result in results] == [
         ("a", "fail"),
         ("b", "warn"),
     ]
     assert "/secret/place Permission denied" in results[0].finding.text
+    assert results[0].finding.facts == {"error": "EACCES"}
     assert (max_severity(results), max_severity(results[1:]), max_severity([])) == (
         "fail",
         "warn",

@@ -40,7 +40,9 @@ def check(installation: Installation) -> Iterator[Finding]:
         measured = event_loop.run(_measure, {summary.cwd for summary in listed.values()})
     except GitError as error:
         yield warn(
-            f"could not be counted: {error}", error.hint or "Look at the repository with git fsck."
+            "not counted",
+            f"could not be counted: {error}",
+            error.hint or "Look at the repository with git fsck.",
         )
         return
     for one in measured:

@@ -57,7 +57,7 @@ def check(installation: Installation) -> Iterator[Finding]:
             environ=installation.environ,
         )
     except (CodexNotFound, CodexUnusable) as error:
-        yield fail(f"{error}", error.hint)
+        yield fail("not found", f"{error}", error.hint)
         return
     yield _with_version(binary, binary_version(binary.path))
 
@@ -74,15 +74,16 @@ def _with_version(binary: CodexBinary, version: Version | None) -> Finding:
     text = f"{facts['version'] or 'version unknown'}, {binary.path} ({_SOURCES[binary.source]})"
     if version is None:
         return fail(
+            "no version",
             f"{text}: it does not say its version",
             "Try `trimpoint codex --version`; reinstall it if that fails.",
             **facts,
         )
     if version < OLDEST_SUPPORTED:
-        return fail(f"{text}: too old", f"Install Codex {oldest} or newer.", **facts)
+        return fail("too old", f"{text}: too old", f"Install Codex {oldest} or newer.", **facts)
     if version > NEWEST_TESTED:
         hint = f"Tested are {oldest} to {newest}. If something is odd, try one of those."
-        return warn(f"{text}: newer than what was tested", hint, **facts)
+        return warn("newer than tested", f"{text}: newer than what was tested", hint, **facts)
     return ok(f"{text}; tested are {oldest} to {newest}", **facts)
 
 
@@ -97,6 +98,7 @@ def check_login(installation: Installation) -> Iterator[Finding]:
             "status."
         )
         yield warn(
+            "no login",
             f"no login in {installation.codex_home}",
             hint,
             codexHome=str(installation.codex_home),
@@ -105,6 +107,7 @@ def check_login(installation: Installation) -> Iterator[Finding]:
         return
     except msgspec.MsgspecError:
         yield warn(
+            "unreadable login",
             f"{path} cannot be read as a login",
             _LOGIN_HINT,
             codexHome=str(installation.codex_home),
@@ -114,9 +117,16 @@ def check_login(installation: Installation) -> Iterator[Finding]:
     kind = "with ChatGPT" if auth.tokens else "with an API key" if auth.api_key else None
     facts = {"codexHome": str(installation.codex_home), "kind": kind}
     if kind is None:
-        yield warn(f"{path} holds no login that is known here", _LOGIN_HINT, **facts)
+        yield warn(
+            "unknown login", f"{path} holds no login that is known here", _LOGIN_HINT, **facts
+        )
     elif path.stat().st_mode & 0o077:
-        yield warn(f"logged in {kind}, and others may read it", f"chmod 600 {path}", **facts)
+        yield warn(
+            "login readable by others",
+            f"logged in {kind}, and others may read it",
+            f"chmod 600 {path}",
+            **facts,
+        )
     else:
         yield ok(f"logged in {kind}, kept in {installation.codex_home}", **facts)
 
@@ -139,7 +149,10 @@ def check_sandbox(installation: Installation) -> Iterator[Finding]:
     if forbidden and os.geteuid() != 0:
         hint = "Codex may be unable to sandbox what its agent runs. Try: codex sandbox -- true"
         yield warn(
-            f"user namespaces are restricted ({', '.join(forbidden)})", hint, restrictedBy=forbidden
+            "user namespaces restricted",
+            f"user namespaces are restricted ({', '.join(forbidden)})",
+            hint,
+            restrictedBy=forbidden,
         )
     else:
         yield ok(
@@ -162,6 +175,7 @@ def check_network(installation: Installation) -> Iterator[Finding]:
         "refuses them."
     )
     yield warn(
+        "network for agents",
         f"agents in Codex's sandbox have the network ({', '.join(granting)})",
         hint,
         settings=granting,

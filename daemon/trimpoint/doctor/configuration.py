@@ -28,7 +28,11 @@ class Setting(NamedTuple):
 def check(installation: Installation) -> Iterator[Finding]:
     """Yields the configuration file, with each effective value and its origin as facts."""
     if installation.config_problem is not None:
-        yield fail(installation.config_problem, "Correct the file; until then no daemon starts.")
+        yield fail(
+            "mistake in the file",
+            installation.config_problem,
+            "Correct the file; until then no daemon starts.",
+        )
         return
     path = installation.config_path
     effective = {
@@ -37,6 +41,7 @@ def check(installation: Installation) -> Iterator[Finding]:
     }
     if fixed := fixed_settings(installation.config):
         yield warn(
+            "obsolete settings",
             f"{path} sets what is no longer a setting: {', '.join(fixed)}",
             "It is still obeyed. Delete the lines: the built-in values suit every machine.",
             path=str(path),

@@ -31,7 +31,7 @@ def check_user(installation: Installation) -> Iterator[Finding]:
     uid = os.geteuid()
     if uid == 0:
         hint = "Run trimpoint as an ordinary user, unless this is a container of its own."
-        yield warn("you are root, and so is every command of the agent", hint, uid=uid)
+        yield warn("root", "you are root, and so is every command of the agent", hint, uid=uid)
     else:
         yield ok(f"{_user_name()}, uid {uid}", uid=uid)
 
@@ -42,6 +42,7 @@ def check_git(installation: Installation) -> Iterator[Finding]:
     found_git = find_program("git")
     if found_git is None:
         yield warn(
+            "not installed",
             "git is not installed, so there are no checkpoints",
             "Install git, or put it in the daemon's PATH.",
         )
@@ -52,12 +53,18 @@ def check_git(installation: Installation) -> Iterator[Finding]:
             [path, "version"], capture_output=True, text=True, timeout=_GIT_DEADLINE_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
-        yield warn(f"{path} does not run, so there are no checkpoints", "Reinstall git.", path=path)
+        yield warn(
+            "does not run",
+            f"{path} does not run, so there are no checkpoints",
+            "Reinstall git.",
+            path=path,
+        )
         return
     found = re.search(r"(\d+)\.(\d+)", done.stdout)
     version, wanted = done.stdout.strip(), ".".join(map(str, MINIMUM_VERSION))
     if found is None or (int(found[1]), int(found[2])) < MINIMUM_VERSION:
         yield warn(
+            "too old",
             f"{version or path}: too old, so there are no checkpoints",
             f"Install git {wanted} or newer.",
             path=path,
@@ -85,6 +92,7 @@ def check_journals(installation: Installation) -> Iterator[Finding]:
             "thrown away."
         )
         yield warn(
+            "threads that cannot be continued",
             f"{counted(kinds.total(), 'thread')} of {len(paths)} cannot be continued ({what})",
             hint,
             **facts,
@@ -106,6 +114,7 @@ def check_descriptors(installation: Installation) -> Iterator[Finding]:
     if hard != resource.RLIM_INFINITY and hard < wanted:
         hint = f"Raise it (ulimit -Hn {wanted})."
         yield warn(
+            "too few open files",
             f"at most {hard} open files, which is too few for "
             f"{installation.config.limits.max_clients} clients",
             hint,
@@ -138,6 +147,7 @@ def check_service(installation: Installation) -> Iterator[Finding]:
         )
     elif "absent" in standings.values():
         yield fail(
+            "half installed",
             "only one of the two units is there",
             "Reinstall it: trimpoint daemon service install",
             **facts,

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from errno import errorcode
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, LiteralString, NamedTuple, TypeAlias
 
 from trimpoint_protocol.locations import HomeUnknown, home
 
@@ -15,13 +16,15 @@ Status: TypeAlias = Literal["ok", "warn", "fail"]
 @dataclass(frozen=True)
 class Finding:
     """One line of the result. `hint` tells what to do, and `facts` has the same information for
-    scripts.
+    scripts. `kind` says what is wrong in words of this program alone, without anything that was
+    read: a type checker refuses others.
     """
 
     status: Status
     text: str
     hint: str = ""
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
+    kind: LiteralString = ""
 
 
 def ok(text: str, **facts: Any) -> Finding:
@@ -29,14 +32,14 @@ def ok(text: str, **facts: Any) -> Finding:
     return Finding("ok", text, facts=facts)
 
 
-def warn(text: str, hint: str, **facts: Any) -> Finding:
+def warn(kind: LiteralString, text: str, hint: str, /, **facts: Any) -> Finding:
     """Returns a finding about something that works, but not as one may expect."""
-    return Finding("warn", text, hint, facts)
+    return Finding("warn", text, hint, facts, kind)
 
 
-def fail(text: str, hint: str, **facts: Any) -> Finding:
+def fail(kind: LiteralString, text: str, hint: str, /, **facts: Any) -> Finding:
     """Returns a finding about something that does not work."""
-    return Finding("fail", text, hint, facts)
+    return Finding("fail", text, hint, facts, kind)
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,9 @@ def examine(checks: Iterable[Check], installation: Installation) -> list[CheckRe
                 CheckResult(check.name, ok("not checked, because its folder is not a folder"))
             )
         except HomeUnknown as error:
-            results.append(CheckResult(check.name, fail(str(error).rstrip("."), "Set HOME.")))
+            results.append(
+                CheckResult(check.name, fail("no home folder", str(error).rstrip("."), "Set HOME."))
+            )
         except OSError as error:
             problem = (
                 f"could not be checked: {error.filename or ''} {error.strerror or error}".replace(
@@ -98,7 +103,15 @@ def examine(checks: Iterable[Check], installation: Installation) -> list[CheckRe
                 )
             )
             results.append(
-                CheckResult(check.name, fail(problem, "Check who owns it and who may read it."))
+                CheckResult(
+                    check.name,
+                    fail(
+                        "not to be read",
+                        problem,
+                        "Check who owns it and who may read it.",
+                        error=errorcode.get(error.errno or 0),
+                    ),
+                )
             )
     return results
 

@@ -21,11 +21,14 @@ def check(installation: Installation) -> Iterator[Finding]:
         from trimpoint.fleet.hub.errors import HubUnreachable
         from trimpoint.fleet.service import host_name, place_of, unencrypted
     except ImportError as error:
-        yield fail(f"needs {error.name}", f"Install it: {install_command('fleet')}")
+        yield fail(
+            "missing package", f"needs {error.name}", f"Install it: {install_command('fleet')}"
+        )
         return
     if servers := unencrypted(section):
         hint = "Write tls:// in the place of nats://, have the servers encrypt, or send less."
         yield warn(
+            "perhaps not encrypted",
             f"conversations go to {', '.join(servers)}, which need not be encrypted",
             hint,
             notEncrypted=servers,
@@ -39,9 +42,13 @@ def check(installation: Installation) -> Iterator[Finding]:
 
         event_loop.run(connect)
     except CredentialsUnusable as error:
-        yield fail(f"the daemon does not use its credentials: {error}", f"chmod 600 {error.path}")
+        yield fail(
+            "unusable credentials",
+            f"the daemon does not use its credentials: {error}",
+            f"chmod 600 {error.path}",
+        )
         return
     except (HubUnreachable, ValueError, OSError) as error:
-        yield warn(f"the hub cannot be reached: {error}", _GOES_ON)
+        yield warn("unreachable", f"the hub cannot be reached: {error}", _GOES_ON)
         return
     yield ok(f"connected as {place.name}", servers=list(section.servers), content=section.content)

@@ -46,7 +46,12 @@ def check_runtime_folder(installation: Installation) -> Iterator[Finding]:
     if problem is None:
         yield ok(named, path=named)
     else:
-        yield warn(f"{named} {problem}", "Log in again, or unset XDG_RUNTIME_DIR.", path=named)
+        yield warn(
+            "unsafe folder",
+            f"{named} {problem}",
+            "Log in again, or unset XDG_RUNTIME_DIR.",
+            path=named,
+        )
 
 
 def check_state_directory(installation: Installation) -> Iterator[Finding]:
@@ -58,9 +63,10 @@ def check_state_directory(installation: Installation) -> Iterator[Finding]:
     problem = _unsafe(path)
     if problem is not None:
         hint = f"No daemon starts on it. {_remedy(path)}"
-        yield fail(f"{path} {problem}", hint, path=str(path), exists=True)
+        yield fail("unsafe folder", f"{path} {problem}", hint, path=str(path), exists=True)
     elif not os.access(path, os.W_OK):
         yield fail(
+            "not writable",
             f"{path} cannot be written to",
             "Commands are refused until it can. Is the file system read-only?",
             path=str(path),
@@ -73,9 +79,19 @@ def _absent_state_directory(path: Path) -> Finding:
     facts = {"path": str(path), "exists": False}
     parent = next(folder for folder in path.parents if folder.exists())
     if not parent.is_dir():
-        return fail(f"{path} cannot be made: {parent} is not a folder", _ELSEWHERE, **facts)
+        return fail(
+            "no folder to be made in",
+            f"{path} cannot be made: {parent} is not a folder",
+            _ELSEWHERE,
+            **facts,
+        )
     if not os.access(parent, os.W_OK | os.X_OK):
-        return fail(f"{path} cannot be made: {parent} cannot be written to", _ELSEWHERE, **facts)
+        return fail(
+            "not writable",
+            f"{path} cannot be made: {parent} cannot be written to",
+            _ELSEWHERE,
+            **facts,
+        )
     return ok(f"{path} is not there yet; the first daemon makes it", **facts)
 
 
@@ -98,15 +114,16 @@ def _room(path: Path) -> Finding:
     text = f"{path}, {free_bytes / 1024**3:.1f} GiB free"
     if free_bytes < _FULL_BYTES or (found.f_files and not found.f_favail):
         return fail(
+            "full",
             f"{text}: full",
             "Commands are refused until there is room. Nothing that was acknowledged is lost.",
             **facts,
         )
     if free_bytes < _LOW_BYTES:
-        return warn(f"{text}: soon full", "Make room on this file system.", **facts)
+        return warn("soon full", f"{text}: soon full", "Make room on this file system.", **facts)
     if SYSTEM.is_on_network(path):
         hint = "Use a folder of this machine (TRIMPOINT_STATE_DIR): a network can break locks."
-        return warn(f"{text}: on the disk of another machine", hint, **facts)
+        return warn("on another machine", f"{text}: on the disk of another machine", hint, **facts)
     return ok(text, **facts)
 
 
@@ -140,6 +157,7 @@ def check_socket(installation: Installation) -> Iterator[Finding]:
     if size_bytes > MAX_SOCKET_PATH_BYTES:
         hint = "Give a shorter --socket, for example below $XDG_RUNTIME_DIR."
         yield fail(
+            "path too long",
             f"{path} is {size_bytes} bytes long; at most {MAX_SOCKET_PATH_BYTES} are possible",
             hint,
             **facts,
@@ -147,6 +165,7 @@ def check_socket(installation: Installation) -> Iterator[Finding]:
         return
     if path.parent.exists() and (problem := _unsafe(path.parent)) is not None:
         yield fail(
+            "unsafe folder",
             f"its folder {path.parent} {problem}",
             "Give a --socket in a folder that only you can write to.",
             **facts,
@@ -173,23 +192,34 @@ def _absent_socket(installation: Installation) -> Finding:
         "Either the daemon listens at another path, which `trimpoint daemon status` finds, or its "
         f"socket was removed: then end it with {end}, and the next command starts another."
     )
-    return warn(f"{path} is not there, but a daemon runs", hint, path=str(path), listening=False)
+    return warn(
+        "absent while a daemon runs",
+        f"{path} is not there, but a daemon runs",
+        hint,
+        path=str(path),
+        listening=False,
+    )
 
 
 def _present_socket(installation: Installation, found: os.stat_result) -> Finding:
     path, facts = installation.socket, {"path": str(installation.socket), "owner": found.st_uid}
     if not stat.S_ISSOCK(found.st_mode):
         return fail(
-            f"{path} exists and is not a socket", "Move it away, or give another --socket.", **facts
+            "not a socket",
+            f"{path} exists and is not a socket",
+            "Move it away, or give another --socket.",
+            **facts,
         )
     if found.st_uid != os.geteuid():
         return fail(
+            "of another user",
             f"{path} belongs to uid {found.st_uid}",
             "Have it removed by its owner, or give another --socket.",
             **facts,
         )
     if not kernel.is_listening(path):
         return warn(
+            "left over",
             f"{path} is left over: no process listens there",
             "The next daemon replaces it.",
             **facts,
@@ -207,6 +237,7 @@ def _present_socket(installation: Installation, found: os.stat_result) -> Findin
     problem = _why_no_answer(path)
     if problem is not None:
         return fail(
+            "no answer",
             f"{path}: {problem}",
             "Look at the daemon's log; end it with SIGTERM if it is stuck.",
             **facts,

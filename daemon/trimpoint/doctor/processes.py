@@ -30,6 +30,7 @@ def check_orphans(installation: Installation) -> Iterator[Finding]:
     elif running:
         pids = ", ".join(map(str, running))
         yield warn(
+            "Codex without its daemon",
             f"Codex runs on without its daemon (pid {pids})",
             f"The next daemon ends it; or: kill {pids}",
             **facts,
@@ -96,4 +97,10 @@ def named(pid: int) -> str:
 def _holder(pid: int, threads: list[str]) -> Finding:
     what = counted(len(threads), "thread")
     hint = f"They cannot be resumed through trimpoint until it ends. {WAY_OUT}"
-    return warn(f"another Codex ({named(pid)}) holds {what}", hint, pid=pid, threads=threads)
+    return warn(
+        "threads held by another Codex",
+        f"another Codex ({named(pid)}) holds {what}",
+        hint,
+        pid=pid,
+        threads=threads,
+    )

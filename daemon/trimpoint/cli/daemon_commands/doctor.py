@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         findings = [{"check": result.check, **_document(result)} for result in results]
         print_json({"status": status, "findings": findings})
     elif arguments.report:
-        print(report(results, os.environ), end="")
+        print(report(results), end="")
     else:
         _print(results, verbose=arguments.verbose)
     return Exit.FAILED if status == "fail" else Exit.DONE

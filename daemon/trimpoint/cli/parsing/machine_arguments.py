@@ -130,7 +130,7 @@ def add_doctor(commands: Commands) -> None:
     parser.add_argument(
         "--report",
         action="store_true",
-        help="print what was found as a page to send, without settings, names and folders of yours",
+        help="print a page to send: kinds and counts, and nothing that was read",
     )
     json_option(parser)
     for_daemons(parser)

@@ -1,7 +1,5 @@
 """A new command beside an old daemon: it says so, and replaces it when nothing is under way."""
 
-import os
-import shutil
 import signal
 from pathlib import Path
 
@@ -13,23 +11,17 @@ from trimpoint.journal.storage.written_by import FILE_NAME
 from trimpoint.testkit import held, say
 
 from tests.chat.terminal import chat
-from tests.cli.stage import ROOT, CliHarness, Running
+from tests.cli.daemon.older import OLD, old_environment
+from tests.cli.stage import CliHarness, Running
 
 pytestmark = pytest.mark.codex
-OLD = "0.0.9"
 WAIT = ("daemon", "shutdown", "--when-idle", "--json")
 
 
 @pytest.fixture
 def old(stage: CliHarness, tmp_path: Path) -> dict[str, str]:
     """Returns the environment in which trimpoint is an older version."""
-    package = tmp_path / "old" / "trimpoint"
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(Path(trimpoint.__file__).parent, package, ignore=ignored)
-    source = package / "__init__.py"
-    source.write_text(source.read_text().replace(trimpoint.__version__, OLD))
-    search = os.pathsep.join([str(package.parent), str(ROOT / "protocol")])
-    return stage.environment | {"PYTHONPATH": search}
+    return old_environment(stage, tmp_path)
 
 
 async def said_that_it_waits(stage: CliHarness, waiting: Running) -> None:

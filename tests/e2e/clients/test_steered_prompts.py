@@ -169,6 +169,7 @@ async def test_a_prompt_that_was_read_before_codex_was_killed_is_not_taken_again
         assert await thread.taken() == 1
 
 
+@pytest.mark.linux("looks for the Codex of another process")
 @pytest.mark.each_case("each is another instant at which the daemon dies")
 @pytest.mark.parametrize("is_sent_again_before", [True, False])
 @pytest.mark.parametrize("is_read", [True, False])

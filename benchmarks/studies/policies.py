@@ -28,9 +28,6 @@ ENDLESS = 10**9
 WINDOW = 200_000
 OVERHEAD = 12_000
 PLACEHOLDER = 14
-NEWEST_OUTPUTS = 10
-"""What masks within turns leave, as in "The Complexity Trap"."""
-
 
 BETWEEN_TURNS, WITHIN_TURNS, COMPACTIONS = 0.88, 0.75, 0.5
 """The bars: the price of masks between turns and within turns, of that of doing nothing, and the
@@ -43,7 +40,6 @@ class Variant(NamedTuple):
 
     name: str
     policy: Policy
-    newest_outputs: int | None = None
 
 
 class Row(NamedTuple):
@@ -113,11 +109,10 @@ def variants(policy: Policy) -> list[Variant]:
     changed = msgspec.structs.replace
     every = policies_of(policy)
     mask = every["mask"]
-    within = changed(mask, mask_at=0.25, warning_at=0.25, min_freed=0.05)
     keep = DiscardPolicy(keep_turns=2)
     return [
         *(Variant(name, one) for name, one in every.items() if name != "none"),
-        Variant("mask within turns too", within, NEWEST_OUTPUTS),
+        Variant("mask within turns too", changed(mask, mid_turn=True)),
         *(Variant(f"mask_at = {at:g}", changed(mask, mask_at=at)) for at in (0.25, 0.5)),
         Variant("keep_turns = 2", changed(mask, discard=keep)),
         Variant("min_freed = 0.05", changed(mask, min_freed=0.05)),
@@ -137,7 +132,7 @@ def study(stories: list[Story], wanted: list[Variant]) -> list[Row]:
 def _total(stories: list[Story], variant: Variant) -> Sums:
     sums = Sums()
     for story in stories:
-        sums.add(replayed(story, variant.policy, newest_outputs=variant.newest_outputs))
+        sums.add(replayed(story, variant.policy))
     return sums
 
 

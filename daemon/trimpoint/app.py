@@ -212,6 +212,7 @@ def policy_of(config: Config, profile: LaunchProfile) -> Policy:
         ),
         provider_compacts_at=compact_limit(profile.overrides),
         pays_off_within=context.pays_off_within,
+        mid_turn=context.mid_turn,
         discard=DiscardPolicy(
             config.discard.floor_tokens, config.discard.target_tokens, context.keep_turns
         ),

@@ -57,10 +57,12 @@ async def kill(process: Process) -> None:
 def write_config(harness: Harness) -> Path:
     """Write the harness's configuration as a file; returns where it is."""
     config = harness.home / "config.toml"
+    context = harness.config.context
     config.write_text(
         f"[compaction]\nmin_messages = {harness.config.compaction.min_messages}\ndeadline_s = 30.0\n"
-        f'[context]\nauto = "{harness.config.context.auto}"\n'
-        f"preserve_recent_turns = {harness.config.context.preserve_recent_turns}\n"
+        f'[context]\nauto = "{context.auto}"\n'
+        f"preserve_recent_turns = {context.preserve_recent_turns}\n"
+        f"mid_turn = {str(context.mid_turn).lower()}\nmin_freed = {context.min_freed}\n"
         f'[log]\nlevel = "{harness.config.log.level}"\n'
         f"[discard]\nfloor_tokens = {harness.config.discard.floor_tokens}\n"
         f"target_tokens = {harness.config.discard.target_tokens}\n"

@@ -100,6 +100,7 @@ class ContextSection(_Section, frozen=True):
     mask_at: Share = 0.35
     keep_turns: Annotated[int, msgspec.Meta(ge=0)] = 3
     pays_off_within: Positive = 20
+    mid_turn: bool = False
 
     def __post_init__(self) -> None:
         if self.warning_at > self.critical_at:

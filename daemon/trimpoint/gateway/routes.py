@@ -25,6 +25,7 @@ from trimpoint.gateway.commands.views.folder_trusts import FolderTrusts
 from trimpoint.gateway.commands.views.history_answers import HistoryAnswers
 from trimpoint.gateway.commands.views.history_searches import HistorySearches
 from trimpoint.gateway.commands.views.revert_previews import RevertPreviews
+from trimpoint.gateway.commands.within_turns import WithinTurns
 from trimpoint.gateway.gateway import Routes
 from trimpoint.gateway.methods.agent_sessions.agent_session_methods import (
     AgentSessionMethods,
@@ -110,7 +111,8 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
     requests = ThreadRequests(method_deps)
     subscriptions = Subscriptions(side.clients, side.server_requests)
     reads = ThreadReads(method_deps, requests)
-    turns = TurnMethods(method_deps, requests, reads, subscriptions, starts)
+    within = WithinTurns(registry, sessions, starts, threads, tasks)
+    turns = TurnMethods(method_deps, requests, reads, subscriptions, starts, within)
     methods = ThreadMethods(
         method_deps, requests, reads, subscriptions, agent_tools=daemon.agent_tools
     )
@@ -134,7 +136,7 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
         **Samples(sessions, identity, turns.handlers["thread/sample"]).handlers,
         **archive.handlers,
         **revert.handlers,
-        **Interrupts(method_deps, requests, lost_endings, side.played, starts).handlers,
+        **Interrupts(method_deps, requests, lost_endings, side.played, starts, within).handlers,
         **SkillMenu(link, requests.forward).handlers,
         **StatusLine(link, meters, identity, requests.forward).handlers,
         **ClearHint(registry, identity, turns.handlers["thread/name/set"]).handlers,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from trimpoint.core.context.active_context import active_message_count
 from trimpoint.core.context.provider_compactions import turns_brought_back
 from trimpoint.core.decide.auto_masking import AUTO_MASK
+from trimpoint.core.decide.autopilot import is_paused
 from trimpoint.core.decide.reverting import RevertTarget, resolve_target
 from trimpoint.core.decide.stretches import CLEAR
 from trimpoint.core.decide.summaries import EDIT
@@ -45,7 +46,7 @@ def ready_message(state: ThreadState, operation: Operation, not_carried: list[st
     elif operation.kind == "redo":
         message = _redone(state)
     elif operation.kind == "discard" and state.discards:
-        message = _discarded(state.discards[-1])
+        message = _discarded(state.discards[-1]) + _within_turn(state)
     elif operation.compaction_turns is not None:
         message = _summarized(state.discards[-1])
     elif operation.kind == "start" or not state.trim_points:
@@ -259,6 +260,16 @@ def _discarded(discard: Discard) -> str:
         f"{verb}: {removed_text(discard)} left the context and can still be read. Files are as "
         "they were."
     )
+
+
+def _within_turn(state: ThreadState) -> str:
+    """Returns what is said where a turn was paused for it; empty if none was."""
+    if not is_paused(state):
+        return ""
+    parts = [entry.text for entry in state.entries_of(state.turns[-1]) if entry.is_part]
+    words = sum(len(text.split()) for text in parts)
+    lost = f"; {counted(words, 'word')} that the agent had begun to say did not" if words else ""
+    return f" The work goes on in the next turn{lost}."
 
 
 def _summarized(discard: Discard) -> str:

@@ -119,7 +119,8 @@ class Notifications:
     def _kinds(self, state: ThreadState, record: ev.Record) -> Iterator[NoticeKind]:
         for event in record.events:
             match event:
-                case ev.TurnCompleted(items_heard=True):  # else it was read back, or broken off
+                # Else it was read back, or broken off, or its work goes on.
+                case ev.TurnCompleted(items_heard=True, error_kind=kind) if kind != ev.PAUSED:
                     yield "done"
                 case ev.RequestOpened():
                     yield "asks"

@@ -171,6 +171,13 @@ def follow_up_text(outcome: str) -> str:
     )
 
 
+MASKED_TEXT: Final = (
+    f"{FOLLOW_UP_PREFIX}Old output has left your context to make room; the calls are still there. "
+    "Go on with your task where you left off; this is no new request.</context-reduced>"
+)
+"""The prompt of the turn that goes on after a mask within a turn."""
+
+
 def _left(state: ThreadState, chosen: Sequence[str]) -> list[ContextSegment]:
     gone = set(chosen)
     return [segment for segment in context_segments(state) if gone.isdisjoint(names_of(segment))]

@@ -1,23 +1,24 @@
 """The rules of automatic masking: when old output is masked without a request
 (docs/spec/context.md).
 
-It runs between turns. Masking makes the provider's cache forget the context, so it is done in
-batches: where the cache is cold, it costs nothing; where it is warm, only from the warning level
-on, and only if it pays off soon. A person who undoes it is left alone until the context has grown
-by a tenth of the window.
+It runs between turns, and with `mid_turn` between two steps of a turn. Masking makes the provider's
+cache forget the context, so it is done in batches: where the cache is cold, it costs nothing; where
+it is warm, only from the warning level on, and only if it pays off soon. A person who undoes it is
+left alone until the context has grown by a tenth of the window.
 """
 
 from enum import StrEnum
 from operator import attrgetter
 from typing import NamedTuple
 
+import msgspec
 from trimpoint_protocol.methods import TrimCost
 
 from trimpoint.core.context.context_size import level_of, reported_size, window_of
 from trimpoint.core.context.cost import cache_of, trim_cost
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.discarding import discard_refusal
-from trimpoint.core.decide.masking import Mask, newest_from, proposed_masks
+from trimpoint.core.decide.masking import Mask, newest_from, proposed_masks, proposed_within
 from trimpoint.core.model.decision import CachePolicy, Policy
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import ModelCall, model_in
@@ -25,6 +26,7 @@ from trimpoint.core.model.usage import ModelCall, model_in
 AUTO_MASK = "autoMask"
 """The trigger of an automatic mask."""
 _LEAST_BYTES_OF_A_TOKEN = 2
+_WITHIN_FROM, _LEAST_FREED_WITHIN = 0.25, 0.05
 
 
 class Wait(StrEnum):
@@ -68,12 +70,29 @@ class Masking(NamedTuple):
     cost: TrimCost | None = None
 
 
-def masking_wait(state: ThreadState, policy: Policy, now_ms: int) -> Wait | None:
+def within_turns(policy: Policy) -> Policy:
+    """Returns the rules for masks within a turn: smaller batches, and from a quarter of the window
+    on, because each call until the turn's end would be sent the output
+    (`benchmarks/studies/policies.py`).
+    """
+    return msgspec.structs.replace(
+        policy,
+        mask_at=min(policy.mask_at, _WITHIN_FROM),
+        warning_at=min(policy.warning_at, _WITHIN_FROM),
+        min_freed=min(policy.min_freed, _LEAST_FREED_WITHIN),
+    )
+
+
+def masking_wait(
+    state: ThreadState, policy: Policy, now_ms: int, *, within: bool = False
+) -> Wait | None:
     """Returns why nothing is to be masked, as far as that is known without decoding what the
     context holds: the output is taken for more tokens than it can have.
 
     :param now_ms: the time in milliseconds since the epoch.
+    :param within: the newest turn goes on, and its output may be masked too.
     """
+    policy = within_turns(policy) if within else policy
     if policy.auto not in ("mask", "compact"):
         return Wait.NOT_CHOSEN
     fill = _fill(state, policy)
@@ -85,18 +104,21 @@ def masking_wait(state: ThreadState, policy: Policy, now_ms: int) -> Wait | None
         return Wait.LEFT_ALONE
     if discard_refusal(state) is not None:
         return Wait.NOT_KNOWN
-    most = min(_most_tokens_of_output(state, policy), fill.used)
+    end = len(state.turns) if within else newest_from(len(state.turns), policy.discard)
+    most = min(_most_tokens_of_output(state, end), fill.used)
     return wait_and_cost(fill, most, policy, now_ms)[0]
 
 
-def masking(state: ThreadState, policy: Policy, now_ms: int) -> Masking:
+def masking(state: ThreadState, policy: Policy, now_ms: int, *, within: bool = False) -> Masking:
     """Returns what is to be masked as soon as the thread is idle, or why that waits. It reads the
-    whole context, unless that can be seen to be in vain.
+    whole context, unless that can be seen to be in vain. For `within` see `masking_wait`.
     """
-    wait, fill = masking_wait(state, policy, now_ms), _fill(state, policy)
+    wait, fill = masking_wait(state, policy, now_ms, within=within), _fill(state, policy)
+    policy = within_turns(policy) if within else policy
     if wait not in (None, Wait.WARM) or fill is None:
         return Masking(wait)
-    masks = tuple(proposed_masks(state, context_segments(state), 0, policy.discard))
+    proposed = proposed_within if within else proposed_masks
+    masks = tuple(proposed(state, context_segments(state), 0, policy.discard))
     freed = sum(mask.freed_tokens for mask in masks)
     wait, cost = wait_and_cost(fill, freed, policy, now_ms)
     return Masking(wait) if wait is Wait.LITTLE else Masking(wait, masks, freed, cost)
@@ -136,9 +158,10 @@ def _is_left_alone(state: ThreadState, fill: Fill) -> bool:
     return any(one.trigger == AUTO_MASK and fill.used < one.used_tokens + tenth for one in undone)
 
 
-def _most_tokens_of_output(state: ThreadState, policy: Policy) -> int:
-    """Returns more than the output that could be masked takes, without decoding it."""
-    end = newest_from(len(state.turns), policy.discard)
+def _most_tokens_of_output(state: ThreadState, end: int) -> int:
+    """Returns more than the output takes that could be masked in the turns before position `end`,
+    without decoding it.
+    """
     turns = state.turns[state.active_from_turn : end]
     total: int = sum(map(attrgetter("output_bytes"), turns))
     return total // _LEAST_BYTES_OF_A_TOKEN

@@ -19,6 +19,10 @@ WORTH_A_MASK: Final = 50
 """What a mask must free, in estimated tokens, for `/compress` to make it."""
 
 
+NEWEST_OUTPUTS: Final = 10
+"""How many of the newest outputs stay where output is masked within a turn."""
+
+
 class Mask(NamedTuple):
     """A segment that is to be masked. `items` are the positions of those of its raw items that get
     a placeholder, each with the id by which the agent can read it in the history, else an empty
@@ -61,17 +65,35 @@ def proposed_masks(
     none are of the newest turns, and none would leave less than the floor.
     """
     newest = {turn.id for turn in state.turns[newest_from(len(state.turns), policy) :]}
+    older = (segment for segment in segments if segment.turn_id not in newest)
+    return worthwhile(_masks(state, older), _weight(segments), target_tokens, policy)
+
+
+def proposed_within(
+    state: ThreadState,
+    segments: Sequence[ContextSegment],
+    target_tokens: int,
+    policy: DiscardPolicy,
+) -> Iterator[Mask]:
+    """Yields masks as `proposed_masks` does, but while a turn goes on: of all turns, but none of
+    the `NEWEST_OUTPUTS` outputs that are worth a mask.
+    """
+    masks = [mask for mask in _masks(state, segments) if mask.freed_tokens >= WORTH_A_MASK]
+    return worthwhile(masks[:-NEWEST_OUTPUTS], _weight(segments), target_tokens, policy)
+
+
+def _masks(state: ThreadState, segments: Iterable[ContextSegment]) -> Iterator[Mask]:
+    """Yields the masks of those segments that are tool calls and can be masked."""
     can_read = has_agent_tools(state.settings)
-    masks = (
-        mask
-        for segment in segments
-        if segment.role == "tool"
-        and segment.protected is None
-        and not segment.is_masked
-        and segment.turn_id not in newest
-        and (mask := mask_of(state, segment, can_read=can_read)) is not None
-    )
-    return worthwhile(masks, sum(map(attrgetter("tokens"), segments)), target_tokens, policy)
+    for segment in segments:
+        if segment.role == "tool" and segment.protected is None and not segment.is_masked:
+            mask = mask_of(state, segment, can_read=can_read)
+            if mask is not None:
+                yield mask
+
+
+def _weight(segments: Iterable[ContextSegment]) -> int:
+    return sum(map(attrgetter("tokens"), segments))
 
 
 def newest_from(turns: int, policy: DiscardPolicy) -> int:

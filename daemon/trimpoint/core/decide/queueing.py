@@ -154,6 +154,8 @@ def ends_unanswered(state: ThreadState, turn_id: str) -> bool:
     at = state.turn_index.get(turn_id)
     if at is None or at != len(state.turns) - 1 or state.turns[at].status != "completed":
         return False
+    if state.turns[at].error_kind == ev.PAUSED:
+        return False  # the next turn answers it
     roles = [entry.role for entry in state.entries_of(state.turns[at])]
     return roles[-1:] == ["user"] and set(roles) != {"user"}
 
@@ -166,6 +168,9 @@ def held_by(state: ThreadState, facts: Sequence[ev.AnyEvent]) -> tuple[ev.AnyEve
     if not state.queue or not ended or ended[-1].turn_id != state.running_turn_id:
         return ()
     last = ended[-1]
+    if last.error_kind == ev.PAUSED:
+        # Its work goes on first; the next turn releases the queue.
+        return (ev.QueueHeld("interrupted", ""),)
     return (ev.QueueHeld(last.status, last.error or ""),) if last.status != "completed" else ()
 
 

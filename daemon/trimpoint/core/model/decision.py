@@ -71,7 +71,8 @@ class Policy(msgspec.Struct, frozen=True):
     by model, for models whose window Codex does not report. `provider_compacts_at` is the number of
     tokens at which Codex is configured to compact by itself, or None. `auto` says what is done
     without being asked: old output is masked from the share `mask_at` of the window on, with a warm
-    cache only if it pays off within `pays_off_within` calls, and a critical context is compacted.
+    cache only if it pays off within `pays_off_within` calls, with `mid_turn` also while the agent
+    works, and a critical context is compacted.
     An automatic compaction keeps `preserve_recent_turns` turns, and counts as useless if it frees
     less than the share `min_freed` of the window. Pins may take the share `pins_share` of the
     window. `cache` is the provider's cache, `model_caches` those of models for which something else
@@ -87,6 +88,7 @@ class Policy(msgspec.Struct, frozen=True):
     auto: AutoMode = "warn"
     mask_at: float = 0.35
     pays_off_within: int = 20
+    mid_turn: bool = False
     preserve_recent_turns: int = 3
     min_freed: float = 0.10
     pins_share: float = 0.25

@@ -19,6 +19,7 @@ from trimpoint.core.decide.queueing import next_prompt
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.core.model.queue import QueuedPrompt
+from trimpoint.gateway.commands.unread_prompts import UnreadPrompts
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Client
 from trimpoint.gateway.session.requests.errors import wire_error
@@ -58,6 +59,7 @@ class TurnStarts:
         self._threads = threads
         self._identity = identity
         self._captures = captures
+        self.unread = UnreadPrompts()
         self._client_prompts: Counter[str] = Counter()
         self._waiting: defaultdict[str, list[ClientRequest]] = defaultdict(list)
 
@@ -145,7 +147,8 @@ class TurnStarts:
                 self._threads.prompts.note(writer.thread_id, turn_id, params)
                 answered(raw)
 
-            await request_in_order(self._threads.link, "turn/start", params, taken)
+            with self.unread.sending(writer):
+                await request_in_order(self._threads.link, "turn/start", params, taken)
 
     @asynccontextmanager
     async def requested(
@@ -204,10 +207,12 @@ class TurnStarts:
         is_any = begun.is_set() or writer.state.running_turn_id is not None
         return writer.state.turns[-1].id if is_any else None
 
-    async def start_automatic(self, thread_id: str, text: str = "") -> bool:
+    async def start_automatic(
+        self, thread_id: str, text: str = "", extra: dict[str, Raw] | None = None
+    ) -> bool:
         """Starts a turn with the prompt `text`, or without one for the context as it stands, unless
         a person's prompt is waiting or the thread is busy or archived. Returns whether the turn was
-        started.
+        started. `extra` are further parameters of `turn/start`.
 
         :raises ThreadError: when the thread could not be made ready, or its journal cannot be
             written.
@@ -222,6 +227,7 @@ class TurnStarts:
             return False
         prompt = [{"type": "text", "text": text}] if text else []
         params = {"threadId": _raw(session.provider_thread_id), "input": _raw(prompt)}
+        params |= extra or {}
         await self.send(session, baseline, params, lambda raw: None)
         return True
 

@@ -31,6 +31,7 @@ from trimpoint.core.model.commands import AbandonOpenWork
 from trimpoint.operations.routing.cut_short import CutShort
 from trimpoint.operations.routing.name_reports import NameReports
 from trimpoint.operations.routing.ordered_sink import BeforeTurnEnds, OrderedSink
+from trimpoint.operations.routing.pauses import Pauses
 from trimpoint.operations.routing.prompts import Prompts
 from trimpoint.operations.routing.routes import (
     RETIRED_THREAD_METHODS,
@@ -87,7 +88,7 @@ class NotificationRouter:
         self._provider_compactions = ProviderCompactions()
         self.foreign_usage = ForeignThreadUsage()
         self.names = NameReports()
-        self.prompts = Prompts()
+        self.prompts, self.pauses = Prompts(), Pauses()
         self.cut_short = CutShort(registry.unfinished_items)
 
     def subscribe_child_exit(self, subscriber: Callable[[], None]) -> None:
@@ -195,9 +196,7 @@ class NotificationRouter:
         self._sink.publish(thread_id, message)
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
-        """Implements `PeerHandler`: routes a line of Codex. Its parameters are decoded only when
-        they are needed.
-        """
+        """Implements `PeerHandler`: routes a line of Codex."""
         self.route(CodexMessage(method, params, line))
 
     def route(self, message: CodexMessage) -> None:
@@ -309,7 +308,7 @@ class NotificationRouter:
             self._sub_agents.on_foreign_notification(provider_thread_id, message)
         self.cut_short.note(route.thread_id, message)
         if not self.turn_ends.intercept(route.thread_id, message):
-            self._pass_on(route, message)
+            self._pass_on(route, self.pauses.told(route.thread_id, message))
         if rests(message):
             for callback in self._rest_subscribers:
                 callback(route.thread_id)
@@ -381,8 +380,9 @@ class NotificationRouter:
 
     def record_facts(self, writer: ThreadWriter, facts: tuple[ev.AnyEvent, ...]) -> None:
         """Records facts; those that cut a turn short with what was unfinished in it."""
-        facts = self.prompts.before_end(writer.state, facts)
-        writer.record_facts(*self.cut_short.before_end(writer.thread_id, facts))
+        known = self.prompts.before_end(writer.state, facts)
+        cut = self.cut_short.before_end(writer.thread_id, known)
+        writer.record_facts(*self.pauses.facts(writer.thread_id, cut))
 
     def _end_turn(self, writer: ThreadWriter, reason: str) -> None:
         state, said = writer.state, self.cut_short.take(writer.thread_id)

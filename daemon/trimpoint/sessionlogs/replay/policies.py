@@ -13,9 +13,9 @@ import msgspec
 from trimpoint.core.context.context_size import level_of
 from trimpoint.core.context.cost import CACHED_FROM_TOKENS, expires_at_ms
 from trimpoint.core.decide.auto_compaction import did_not_help
-from trimpoint.core.decide.auto_masking import Fill, Masking, Wait, wait_and_cost
+from trimpoint.core.decide.auto_masking import Fill, Masking, Wait, wait_and_cost, within_turns
 from trimpoint.core.decide.autopilot import NextAct
-from trimpoint.core.decide.masking import newest_from, worthwhile
+from trimpoint.core.decide.masking import NEWEST_OUTPUTS, newest_from, worthwhile
 from trimpoint.core.evolve.compaction_attempts import REMEMBERED
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.state import CompactionAttempt
@@ -80,13 +80,9 @@ def policies_of(policy: Policy) -> dict[str, Policy]:
     }
 
 
-def replayed(story: Story, policy: Policy, *, newest_outputs: int | None = None) -> Sums:
-    """Returns what the session takes under the policy.
-
-    :param newest_outputs: mask within turns as well, after any call, all output but so many of the
-        newest; None masks between turns only.
-    """
-    return _Replay(story, policy, newest_outputs).run()
+def replayed(story: Story, policy: Policy) -> Sums:
+    """Returns what the session takes under the policy."""
+    return _Replay(story, policy).run()
 
 
 class _Output(NamedTuple):
@@ -99,8 +95,8 @@ class _Replay:
     a beginning of `base` tokens.
     """
 
-    def __init__(self, story: Story, policy: Policy, newest_outputs: int | None) -> None:
-        self.story, self.policy, self.newest_outputs = story, policy, newest_outputs
+    def __init__(self, story: Story, policy: Policy) -> None:
+        self.story, self.policy = story, policy
         self.cache = policy.cache
         self.live = list(story.tokens)
         self.outputs = list(story.freed.items())
@@ -125,7 +121,7 @@ class _Replay:
                 cut = next(cuts, None)
             if call.turn != turn and turn >= 0:
                 self._between_turns(call)
-            elif self.newest_outputs is not None:
+            elif self.policy.mid_turn:
                 self._mask_within(call)
             turn = call.turn
             self._take_in(call.sent)
@@ -191,12 +187,11 @@ class _Replay:
     def _next_act(self, turns: int, now_ms: int) -> tuple[NextAct, list[_Output]]:
         newest = newest_from(turns, self.policy.discard)
         end = self.story.turns[newest] if newest < len(self.story.turns) else self.at
-        wait, outputs = self._masking(end, now_ms)
+        wait, outputs = self._masking(self.policy, end, now_ms)
         return NextAct(Masking(wait), self._compacts(turns)), outputs
 
-    def _masking(self, end: int, now_ms: int) -> tuple[Wait | None, list[_Output]]:
+    def _masking(self, policy: Policy, end: int, now_ms: int) -> tuple[Wait | None, list[_Output]]:
         """Returns why the outputs before `end` are not masked, and which ones would be."""
-        policy = self.policy
         fill = Fill(self.size, self.story.window, self.last, self.cache)
         if self.last is None:
             return Wait.NOT_MEASURED, []
@@ -223,13 +218,16 @@ class _Replay:
                 yield _Output(item, freed)
 
     def _mask_within(self, call: Call) -> None:
-        """Masks old output after a call within a turn, where that is due."""
-        assert self.newest_outputs is not None
+        """Masks old output before a call within a turn, where that is due. The call was sent by
+        then, and is sent again.
+        """
         known = bisect_left(self.outputs, (call.sent, 0))
-        if known > self.newest_outputs:
-            end = self.outputs[known - self.newest_outputs][0]
-            wait, outputs = self._masking(end, call.at_ms)
+        if known > NEWEST_OUTPUTS:
+            end = self.outputs[known - NEWEST_OUTPUTS][0]
+            wait, outputs = self._masking(within_turns(self.policy), end, call.at_ms)
             if wait is None:
+                self._take_in(call.sent)
+                self._count(self.size, self.prefix)
                 self._mask(outputs)
 
     def _mask(self, outputs: list[_Output]) -> None:

@@ -13,6 +13,11 @@ CONTEXT_WINDOW_EXCEEDED = "contextWindowExceeded"
 """The `error_kind` of a turn whose context did not fit into the model's window."""
 
 
+PAUSED = "paused"
+"""The `error_kind` of a turn that the daemon has ended to mask old output; the next one goes on
+with its work.
+"""
+
 PART, REST = "part", "rest"
 """The extents of an entry that is not recorded at once and whole."""
 
@@ -122,7 +127,7 @@ class TurnCompleted(Event, frozen=True, array_like=True, tag="thread.turn-comple
 
     `items_heard` is False if the daemon missed part of the turn, so that its raw items must be read
     from the rollout. `error_kind` is Codex's name for the kind of error, such as
-    contextWindowExceeded, and empty if there is none.
+    contextWindowExceeded, or `paused`, and empty if there is none.
     """
 
     turn_id: str

@@ -9,6 +9,7 @@ from trimpoint_protocol.jsonrpc import INVALID_REQUEST
 
 from trimpoint.codex.appserver.errors import ProviderError, ProviderTimeout
 from trimpoint.gateway.commands.turn_starts import TurnStarts
+from trimpoint.gateway.commands.within_turns import WithinTurns
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
 from trimpoint.gateway.session.requests.errors import Refusal
@@ -29,12 +30,14 @@ class Interrupts:
         lost: LostEndings,
         played: PlayedTurns,
         starts: TurnStarts,
+        within: WithinTurns,
     ) -> None:
         self._registry, self._sessions, self._threads, self._identity = deps
         self._requests = requests
         self._lost = lost
         self._played = played
         self._starts = starts
+        self._within = within
         self.handlers: dict[str, Handler] = {"turn/interrupt": self._interrupt}
 
     async def _interrupt(self, client_request: ClientRequest) -> Any:
@@ -53,6 +56,8 @@ class Interrupts:
         )
         if played is not None:
             return await self._interrupt_command(played)
+        if await self._within.stop(thread_id, turn_id):
+            return {}
         if self._sessions.interrupt_recovery(thread_id, turn_id):
             return {}
         if self._is_compaction(thread_id, turn_id) and await self._sessions.cancel_compaction(

@@ -22,6 +22,7 @@ from trimpoint.core.context.injections import injection
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.turn_starts import TurnStarts
+from trimpoint.gateway.commands.within_turns import WithinTurns
 from trimpoint.gateway.methods.threads.injected_items import read_items
 from trimpoint.gateway.methods.threads.thread_reads import ThreadReads
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
@@ -74,6 +75,7 @@ class TurnMethods:
         reads: ThreadReads,
         subscriptions: Subscriptions,
         starts: TurnStarts,
+        within: WithinTurns,
     ) -> None:
         _, self._sessions, self._threads, self._identity = deps
         self._link = self._threads.link
@@ -81,6 +83,7 @@ class TurnMethods:
         self._reads = reads
         self._subscriptions = subscriptions
         self._starts = starts
+        self._within = within
         # What Codex took into the newest turn of each thread: the ids of the prompt and the turn.
         self._steered: dict[str, set[tuple[str, str]]] = {}
         self._steering: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
@@ -147,6 +150,8 @@ class TurnMethods:
         asked = client_request.params()
         expected = asked.get("expectedTurnId")
         await client_request.let_others_on()
+        if isinstance(expected, str):
+            expected = await self._within.now(thread_id, expected)
         session = await self._sessions.ready(thread_id)
         params = self._requests.with_provider_id(client_request, session)
         if isinstance(expected, str):
@@ -155,9 +160,13 @@ class TurnMethods:
             )
         name = asked.get("clientUserMessageId")
         if not isinstance(name, str) or not name:
-            return self._identity.to_client(bytes(await self._link.request("turn/steer", params)))
+            return self._identity.to_client(bytes(await self._steer(session, params)))
         async with self._steering[thread_id]:
             return await self._steer_once(session, params, (name, str(expected)))
+
+    async def _steer(self, session: ReadySession, params: dict[str, Raw]) -> Raw:
+        with self._starts.unread.sending(session.writer):
+            return await self._link.request("turn/steer", params)
 
     async def _steer_once(
         self, session: ReadySession, params: dict[str, Raw], sent: tuple[str, str]
@@ -170,7 +179,7 @@ class TurnMethods:
         read_in = session.writer.state.prompts_read.get(name)
         if sent in in_turn or read_in is not None:
             return {"turnId": read_in or turn_id}
-        raw = await self._link.request("turn/steer", params)
+        raw = await self._steer(session, params)
         others = {one for one in in_turn if one[1] == turn_id}
         self._steered[session.writer.thread_id] = {*others, sent}
         return self._identity.to_client(bytes(raw))

@@ -69,7 +69,7 @@ async def test_new_archives_the_thread_which_stays_readable_and_continues_in_the
     assert old not in stage.page.url
     assert await stage.page.locator(".header-title p").inner_text() == str(stage.house.worktree)
     await stage.page.locator("summary", has_text="Archived").click()
-    await stage.page.locator(f"a[href='#/thread/{old}']").click()
+    await stage.page.locator(f".sidebar a[href='#/thread/{old}']").click()
     await stage.page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()
     assert await stage.page.locator("textarea").is_disabled()
 

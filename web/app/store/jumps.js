@@ -10,8 +10,8 @@ import { signal } from "../vendor.js";
 
 const NO_ROOM_BESIDE = "(max-width: 50rem)"; // as in app.css: the panel covers the conversation
 
-/** A turn that was looked for, and the entry of it; `count` tells one time from another.
- * @typedef {{key: string, entryId: string, count: number}} Jump
+/** A turn that was looked for, and the entry of it; `count` tells one time from another, `isGoal` that the keys are to go there.
+ * @typedef {{key: string, entryId: string, count: number, isGoal: boolean}} Jump
  */
 
 export class Jumps {
@@ -49,8 +49,9 @@ export class Jumps {
     /**
      * Brings a turn into sight; loads what is older as far as that.
      * @param {number} number
+     * @param {boolean} [isGoal] whether the keys go there, too
      */
-    async toTurn(number) {
+    async toTurn(number, isGoal = true) {
         const app = this._app;
         const thread = app.open.value;
         const state = thread?.state;
@@ -65,7 +66,7 @@ export class Jumps {
         app.progress.value = "";
         const turn = thread.state?.turns[number - 1];
         if (turn && app.open.value === thread) {
-            this._jumpTo(thread, turn.id, "");
+            this._jumpTo(thread, turn.id, "", isGoal);
         }
     }
 
@@ -79,13 +80,14 @@ export class Jumps {
      * @param {Thread} thread
      * @param {string} turnId
      * @param {string} entryId
+     * @param {boolean} [isGoal]
      */
-    _jumpTo(thread, turnId, entryId) {
+    _jumpTo(thread, turnId, entryId, isGoal = false) {
         const hiding = thread.state && hidingPoint(thread.state, turnId);
         if (hiding && !thread.expanded.value.has(hiding.id)) {
             thread.toggle(hiding.id);
         }
         this._count += 1;
-        this.jump.value = { key: turnId, entryId, count: this._count };
+        this.jump.value = { key: turnId, entryId, count: this._count, isGoal };
     }
 }

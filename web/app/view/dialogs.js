@@ -15,8 +15,12 @@ export function Dialog({ title, close, isWide, children }) {
     const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
     useLayoutEffect(() => {
         const before = /** @type {HTMLElement | null} */ (document.activeElement);
-        dialog.current?.showModal();
-        return () => (before?.isConnected && before !== document.body ? before : /** @type {HTMLElement | null} */ (document.querySelector(".composer textarea")))?.focus();
+        const shown = dialog.current;
+        shown?.showModal();
+        return () => {
+            shown?.remove(); // as long as it stands there, nothing behind it takes the focus
+            (before?.isConnected && before !== document.body ? before : /** @type {HTMLElement | null} */ (document.querySelector(".composer textarea")))?.focus();
+        };
     }, []);
     return html`
         <dialog ref=${dialog} class=${`dialog ${isWide ? "is-wide" : ""}`} aria-label=${title} onClose=${close}

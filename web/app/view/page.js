@@ -7,7 +7,7 @@
  */
 import { counted } from "../model/format.js";
 import { titleOf, waits } from "../model/threads.js";
-import { html, useEffect, useState } from "../vendor.js";
+import { html, useEffect, useRef, useState } from "../vendor.js";
 import { Boundary } from "./boundary.js";
 import { goToPrompt, goToQuestion, Questions } from "./cards.js";
 import { Checkpoints } from "./checkpoints.js";
@@ -33,7 +33,14 @@ export function Page({ app }) {
     const thread = app.open.value;
     const panel = app.panel.value;
     useKeys(app);
+    useKeptFocus();
     const settings = thread?.settings.value ?? null;
+    const aside = useRef(/** @type {HTMLElement | null} */ (null));
+    useEffect(() => {
+        if (!aside.current?.contains(document.activeElement)) { // a field of it may have the keys already
+            aside.current?.focus();
+        }
+    }, [panel]);
     useEffect(() => app.shell?.showThread?.(thread?.id ?? null, settings), [thread, settings]);
     return html`
         <div class=${`page ${panel && thread ? "has-panel" : ""} ${app.isListOpen.value ? "has-list" : ""}`}>
@@ -43,7 +50,7 @@ export function Page({ app }) {
                 ${thread ? html`<${Conversation} key=${thread.id} app=${app} thread=${thread} />` : html`<${NoThread} app=${app} />`}
             </main>
             ${panel && thread && html`
-                <aside class="panel" aria-label=${TITLES[panel]}>
+                <aside class="panel" tabindex="-1" ref=${aside} aria-label=${TITLES[panel]}>
                     <header class="panel-head"><h2>${TITLES[panel]}</h2>
                         <button class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${() => { app.panel.value = null; }}><${Icon} name="close" /></button>
                     </header>
@@ -198,6 +205,30 @@ function withTitles(text, threads) {
     });
 }
 
+/** Goes to the prompt when what the keyboard has chosen goes away, as a notice does, or cannot be chosen any more. */
+function useKeptFocus() {
+    useEffect(() => {
+        /** @type {HTMLButtonElement | null} */
+        let last = null;
+        /** @param {FocusEvent} event */
+        const note = (event) => {
+            const target = /** @type {HTMLButtonElement} */ (event.target);
+            last = target.matches(":is(.main, .panel) :focus-visible") ? target : null;
+        };
+        const observer = new MutationObserver(() => {
+            if (last && (!last.isConnected || last.disabled) && [document.body, last].includes(/** @type {any} */ (document.activeElement))) {
+                goToPrompt();
+            }
+        });
+        observer.observe(document.body, { childList: true, subtree: true, attributeFilter: ["disabled"] });
+        addEventListener("focusin", note);
+        return () => {
+            observer.disconnect();
+            removeEventListener("focusin", note);
+        };
+    }, []);
+}
+
 /** Keys that work wherever the focus is.
  * @param {App} app
  */
@@ -235,7 +266,7 @@ function useKeys(app) {
             } else if (event.altKey && (event.key === "Home" || event.key === "End") && thread) {
                 event.preventDefault();
                 if (event.key === "Home") {
-                    app.jumps.toTurn(1);
+                    app.jumps.toTurn(1, false);
                 } else {
                     app.jumps.toEnd();
                 }
@@ -246,15 +277,14 @@ function useKeys(app) {
                 event.preventDefault();
                 app.selectBeside(event.key === "PageDown" ? 1 : -1);
             } else if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog[open]")) {
-                const isInPanel = document.activeElement?.closest(".panel");
+                const isAway = document.activeElement?.closest(".panel, .turn");
                 app.panel.value = null;
                 app.isListOpen.value = false;
-                if (isInPanel) {
+                if (isAway) {
                     goToPrompt();
                 }
-            } else if (event.key === "/" && event.target === document.body) {
-                event.preventDefault();
-                document.querySelector("textarea")?.focus();
+            } else if (/^\S$/.test(event.key) && !isCommand && !event.altKey && /** @type {Element} */ (event.target).matches("body, .turn, .panel")) {
+                goToPrompt(); // what is typed goes there
             }
         };
         addEventListener("keydown", onKey);

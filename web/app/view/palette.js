@@ -71,7 +71,7 @@ function offersFor(app, typed, commands) {
     /** @type {(words: string, hint: string, act: () => void) => Offer} */
     const offer = (words, hint, act) => ({ key: words, words, hint, act });
     const here = thread === null ? [] : [
-        offer("First turn", "Alt+Home", () => app.jumps.toTurn(1)),
+        offer("First turn", "Alt+Home", () => app.jumps.toTurn(1, false)),
         offer("Newest turn", "Alt+End", () => app.jumps.toEnd()),
         offer("Search", "Ctrl+F", () => { app.panel.value = "search"; }),
         offer("Turns and their files", "Alt+2", () => { app.panel.value = "checkpoints"; }),

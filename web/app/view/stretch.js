@@ -34,7 +34,7 @@ export function StretchDialog({ app, thread, number, close }) {
      * @param {(value: string) => void} choose
      */
     const choices = (rows, chosen, choose) => html`<fieldset>${rows.map(([value, words]) => html`
-        <label class="option"><input type="radio" name=${rows[0][1]} checked=${chosen === value} onChange=${() => choose(value)} />${words}</label>`)}</fieldset>`;
+        <label class="option"><input type="radio" name=${rows[0][1]} checked=${chosen === value} autofocus=${value === rows[0][0] && rows !== COMMANDS} onChange=${() => choose(value)} />${words}</label>`)}</fieldset>`;
     return html`
         <${Dialog} title=${`Trim turn ${number}`} close=${close}>
             ${choices([[`${number}..${number}`, "This turn"], [`..${number}`, "Up to here"], [`${number}..${newest}`, "From here on"]], turns, setTurns)}

@@ -10,7 +10,7 @@
  */
 import { clock, duration } from "../model/format.js";
 import { visible } from "../model/hidden.js";
-import { html, useEffect, useState } from "../vendor.js";
+import { html, useEffect, useRef, useState } from "../vendor.js";
 import { Activity, summaryOf, useHit } from "./activity.js";
 import { Boundary } from "./boundary.js";
 import { goToPrompt } from "./cards.js";
@@ -37,9 +37,16 @@ export function TurnView({ app, thread, row }) {
     const live = thread.live.items.size ? liveOf(thread, turn.id, recorded) : NOTHING;
     const parts = partsOf([...recorded, ...live]);
     const jump = app.jump.value?.key === turn.id ? app.jump.value : null;
+    const place = useRef(/** @type {HTMLElement | null} */ (null));
+    useEffect(() => {
+        if (jump?.isGoal) {
+            jump.isGoal = false; // the row may go and come again
+            place.current?.focus({ preventScroll: true });
+        }
+    }, [jump]);
     const answer = recorded.findLast((entry) => entry.kind === "message" && entry.role === "assistant");
     return html`
-        <section class=${`turn ${isTrimmed ? "is-trimmed" : ""} ${jump ? "is-found" : ""}`} aria-label=${`Turn ${number}${isTrimmed ? ", not in context" : ""}`}>
+        <section class=${`turn ${isTrimmed ? "is-trimmed" : ""} ${jump ? "is-found" : ""}`} ref=${place} tabindex="-1" aria-label=${`Turn ${number}${isTrimmed ? ", not in context" : ""}`}>
             <h2 class="turn-number"><span class="unseen">Turn ${" "}</span>${number}</h2>
             ${parts.map((part) => html`<${Part} key=${part.key} part=${part} folder=${thread.state?.cwd} isRunning=${isRunning} jump=${jump} />`)}
             ${isRunning && html`<${Working} thread=${thread} isSilent=${live.length === 0} startedAt=${turn.startedAt} />`}

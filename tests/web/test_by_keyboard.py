@@ -3,6 +3,7 @@ they were.
 """
 
 import base64
+from typing import Any
 
 import anyio
 import pytest
@@ -49,6 +50,13 @@ async def said(stage: Stage, text: str) -> None:
 async def test_a_thread_is_begun_and_worked_in_by_keys_alone(stage: Stage) -> None:
     page, keys = stage.page, stage.page.keyboard
     (stage.house.worktree / "app.py").write_text("x = 1\n")
+    image = {"mimeType": "image/png", "buffer": base64.b64decode(DOT)}
+    images = [{"name": name, **image} for name in ("a.png", "b.png")]
+
+    async def choose(chooser: Any) -> None:
+        await chooser.set_files(images)
+
+    page.on("filechooser", choose)
     await page.get_by_text("No thread is open").wait_for()
     await keys.press("Alt+n")
     await keys.press("Control+a")
@@ -65,10 +73,7 @@ async def test_a_thread_is_begun_and_worked_in_by_keys_alone(stage: Stage) -> No
     await page.get_by_role("option", name="app.py").wait_for()
     await keys.press("Enter")
     await tab_to(stage, "Attach images")
-    async with page.expect_file_chooser() as chosen:
-        await keys.press("Enter")
-    image = {"mimeType": "image/png", "buffer": base64.b64decode(DOT)}
-    await (await chosen.value).set_files([{"name": name, **image} for name in ("a.png", "b.png")])
+    await keys.press("Enter")
     await until_counted(page.locator(".composer-image"), 2)
     await tab_to(stage, "Remove image 2", back=True)
     await keys.press("Enter")

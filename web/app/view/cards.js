@@ -65,9 +65,8 @@ export function useSettled(asked) {
  * @param {{hasKeys: boolean, answers: any, back?: string}} props
  */
 export function Keys({ hasKeys, answers, back = "goes back to the prompt" }) {
-    return html`<p class="card-keys">${hasKeys
-        ? html`${answers} <kbd>Esc</kbd> ${back}.`
-        : html`Your keys go to the prompt. <kbd>Alt</kbd> <kbd>↑</kbd> or a click goes to this question.`}</p>`;
+    return html`<p class="card-keys"><span class=${hasKeys ? "" : "is-off"}>${answers} <kbd>Esc</kbd> ${back}.</span>
+        <span class=${hasKeys ? "is-off" : ""}>Your keys go to the prompt. <kbd>Alt</kbd> <kbd>↑</kbd> or a click goes to this question.</span></p>`;
 }
 
 /** @param {{app: App, thread: Thread, question: Question}} props */

@@ -7,6 +7,9 @@
 import { fileTyped, pathsOf, spelledPath } from "../model/files.js";
 import { html, useEffect, useState } from "../vendor.js";
 
+/** Searches go one after the other: of several at once Codex may cancel the newest. */
+let asked = Promise.resolve();
+
 /**
  * @param {App} app
  * @param {Thread} thread
@@ -25,10 +28,13 @@ export function useFiles(app, thread, text, setText, box) {
         let isCurrent = true;
         setChosen(0);
         if (word.length > 1 && folder) {
-            app.session.read("fuzzyFileSearch", { query: word.slice(1), roots: [folder], cancellationToken: "page" }).then(
-                (answer) => isCurrent && setFound({ word, paths: pathsOf(answer) }),
-                () => {},
-            );
+            const ask = async () => {
+                if (isCurrent) {
+                    const answer = await app.session.read("fuzzyFileSearch", { query: word.slice(1), roots: [folder] });
+                    isCurrent && setFound({ word, paths: pathsOf(answer) });
+                }
+            };
+            asked = asked.then(ask).catch(() => {});
         }
         return () => {
             isCurrent = false;

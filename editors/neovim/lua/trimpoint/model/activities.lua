@@ -96,6 +96,51 @@ function M.diff_lines(detail)
   return lines
 end
 
+---@param lines string[] of a diff
+---@return integer[] for each the line of the new file that it is at
+local function numbers_of(lines)
+  local numbers, at = {}, 1
+  for index, line in ipairs(lines) do
+    local first = tonumber(line:match("^@@ %-%d+,?%d* %+(%d+)"))
+    at = first and math.max(1, first) or at
+    numbers[index] = at
+    if not first and not line:find("^[-\\]") then
+      at = at + 1
+    end
+  end
+  return numbers
+end
+
+---@class trimpoint.Place
+---@field path string
+---@field line integer
+
+--- Returns where each of `diff_lines` is in the files, after where the first change is.
+---@param detail table
+---@return trimpoint.Place[]
+function M.places(detail)
+  local places = {}
+  for _, change in ipairs(text.list(detail.changes)) do
+    change = text.object(change)
+    local moved = type(change.kind) == "table" and change.kind.move_path
+    local path = text.string(moved or change.path)
+    local lines = M.change_lines(change)
+    local numbers, first = numbers_of(lines), 1
+    for index, line in ipairs(lines) do
+      if line:find("^[+-]") then
+        first = numbers[index]
+        break
+      end
+    end
+    places[#places + 1] = { path = path, line = first }
+    for _, number in ipairs(numbers) do
+      places[#places + 1] = { path = path, line = number }
+    end
+  end
+  table.insert(places, 1, places[1])
+  return places
+end
+
 ---@param entry table
 ---@return string[]
 local function body_of(entry)

@@ -22,6 +22,8 @@ local M = {}
 ---@field act? string what <CR> does here: older | answer | again | new-thread | queued
 ---@field prompt_id? string of a prompt that waits
 ---@field fold_words? string
+---@field places? trimpoint.Place[] where the lines from `first_place` on are in the files
+---@field first_place? integer row
 
 ---@param row integer
 ---@param group string
@@ -129,6 +131,8 @@ function M.activity(entry, is_first)
     folded = folded,
     trimmed = entry.trimmed,
     fold_words = words,
+    places = shown.is_diff and activities.places(text.object(entry.detail)) or nil,
+    first_place = row,
   })
 end
 

@@ -17,6 +17,35 @@ local function piece(group, words)
   return words == "" and "" or ("%%#%s#%s%%*"):format(group, text.for_statusline(words))
 end
 
+-- What a click on a piece does; its number is in the line.
+local CLICKS = {
+  "Trimpoint context",
+  "Trimpoint answer",
+  "Trimpoint interrupt",
+  "Trimpoint model",
+  "Trimpoint permissions",
+  "lua require('trimpoint.ui.chat').of_buffer(vim.api.nvim_get_current_buf()):submit('enter')",
+}
+local CONTEXT, ANSWER, INTERRUPT, MODEL, PERMISSIONS, SEND = 1, 2, 3, 4, 5, 6
+
+---@param number integer
+---@param shown string
+---@return string
+local function clickable(number, shown)
+  local act = "v:lua.require'trimpoint.ui.bar'.on_click"
+  return shown == "" and "" or ("%%%d@%s@%s%%X"):format(number, act, shown)
+end
+
+--- Does what a piece stands for that was clicked.
+---@param number integer
+function M.on_click(number)
+  local window = vim.fn.getmousepos().winid
+  if vim.api.nvim_win_is_valid(window) then
+    vim.api.nvim_set_current_win(window)
+  end
+  vim.cmd(CLICKS[number])
+end
+
 --- Returns what is under way, in a word; empty where nothing is.
 ---@param talk trimpoint.Conversation
 ---@return string
@@ -43,11 +72,16 @@ function M.winbar()
   end
   local context = chat.talk.thread and chat.talk.thread.context
   local busy = busy_words(chat.talk)
+  local asks = #chat.talk.questions > 0
   local left = piece("TrimpointQuestion", busy ~= "" and ("⟳ %s "):format(busy) or "")
+  left = asks and clickable(ANSWER, left) or left
+  if busy ~= "" then
+    left = left .. clickable(INTERRUPT, piece("TrimpointQuiet", "■ stop ")) .. " "
+  end
   local others = waiting.count()
   left = left .. piece("TrimpointQuestion", others > 0 and ("? %d elsewhere "):format(others) or "")
   local right = context and ("context %s"):format(meter.long(context)) or ""
-  return " " .. left .. "%=%<" .. piece(meter.group(context), right) .. " "
+  return " " .. left .. "%=%<" .. clickable(CONTEXT, piece(meter.group(context), right)) .. " "
 end
 
 --- Returns which key does what with a prompt now.
@@ -77,10 +111,12 @@ function M.prompt()
   end
   local now = chat.talk.settings
   local group = settings.is_open(now) and "TrimpointWarning" or "TrimpointQuiet"
-  local keys = piece("TrimpointQuiet", keys_words(chat))
+  local keys = clickable(SEND, piece("TrimpointQuiet", keys_words(chat)))
   -- Where it does not fit, what stands behind the model is cut.
   local model_name, rest = settings.line(now):match("^(.- ·)(.*)$")
-  local line = piece(group, model_name or settings.line(now)) .. "%<" .. piece(group, rest or "")
+  local line = clickable(MODEL, piece(group, model_name or settings.line(now)))
+    .. "%<"
+    .. clickable(PERMISSIONS, piece(group, rest or ""))
   return " " .. line .. "%= " .. keys .. " "
 end
 

@@ -1,9 +1,12 @@
 --- The keys of a history.
+local choose = require("trimpoint.ui.choose")
 local model = require("trimpoint.model.thread")
 local pickers = require("trimpoint.ui.pickers")
+local places = require("trimpoint.ui.places")
 local slash = require("trimpoint.ui.slash")
 local say = require("trimpoint.ui.say")
 local task = require("trimpoint.task")
+local text = require("trimpoint.model.text")
 local windows = require("trimpoint.ui.windows")
 
 local M = {}
@@ -122,6 +125,57 @@ local function make_room()
   end)
 end
 
+local function open_file()
+  local chat = chat_here()
+  if chat then
+    places.open(chat, places.at(chat, vim.fn.line(".") - 1))
+  end
+end
+
+--- With the mouse: what can be done with the turn that was clicked.
+local function ask_what()
+  local chat = chat_here()
+  local turn = chat and chat:turn_here()
+  if not chat or vim.api.nvim_get_current_buf() ~= chat.buffer then
+    vim.cmd.popup("PopUp")
+    return
+  elseif not turn then
+    enter()
+    return
+  end
+  local acts = {
+    { words = "Make room here …", act = make_room },
+    { words = "What it changed in the files", act = diff_turn },
+    { words = "Go back to where it was after it …", act = revert_to_turn },
+  }
+  local file = places.file(chat, places.at(chat, vim.fn.line(".") - 1))
+  if file then
+    table.insert(acts, 1, { words = "Open " .. vim.fn.fnamemodify(file, ":~:."), act = open_file })
+  end
+  task.run(function()
+    local chosen = choose.from(acts, {
+      prompt = ("Turn %d"):format(turn.number),
+      kind = "trimpoint_turn_act",
+      format_item = function(one)
+        return text.one_line(one.words, 200)
+      end,
+    })
+    if chosen then
+      chosen.act()
+    end
+  end)
+end
+
+--- Maps the mouse in a history or a prompt.
+---@param buffer integer
+function M.map_mouse(buffer)
+  vim.keymap.set({ "n", "i" }, "<RightMouse>", function()
+    vim.cmd.stopinsert()
+    vim.api.nvim_feedkeys(vim.keycode("<LeftMouse>"), "n", false)
+    vim.defer_fn(ask_what, 0)
+  end, { buffer = buffer, desc = "What can be done with the turn" })
+end
+
 local function to_prompt()
   local chat = chat_here()
   local window = chat and windows.showing(chat.prompt)
@@ -138,10 +192,13 @@ end
 --- Maps them.
 ---@param buffer integer
 function M.map(buffer)
+  M.map_mouse(buffer)
   local function map(keys, act, description)
     vim.keymap.set("n", keys, act, { buffer = buffer, desc = description, nowait = true })
   end
   map("<CR>", enter, "Open or close; answer; load older entries")
+  map("<2-LeftMouse>", enter, "Open or close; answer; load older entries")
+  map("gf", open_file, "Open the file that was changed here, or is named here")
   map("<Tab>", toggle_fold, "Open or close a fold")
   for _, key in ipairs({ "i", "a", "o", "A", "I", "O" }) do
     map(key, to_prompt, "Type a prompt")

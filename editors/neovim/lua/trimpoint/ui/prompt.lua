@@ -164,6 +164,7 @@ function M.create(buffer, chat)
     recall(buffer, 1)
   end, "The prompt after")
   map("n", "<Tab>", "<Cmd>Trimpoint answer<CR>", "Answer the agent")
+  require("trimpoint.ui.keys").map_mouse(buffer)
   map("n", "g?", "<Cmd>help trimpoint-keys<CR>", "The keys")
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
     buffer = buffer,

@@ -271,6 +271,7 @@ async def test_a_turn_can_be_steered_and_interrupted(stage: CliHarness) -> None:
     assert await is_ended(stage)
 
 
+@pytest.mark.linux("looks at other processes")
 async def test_without_a_folder_the_agent_works_in_the_one_that_the_sdk_was_started_in(
     stage: CliHarness,
 ) -> None:

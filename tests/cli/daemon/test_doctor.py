@@ -36,6 +36,7 @@ def tree(folder: Path) -> dict[str, tuple[int, int]]:
     return {str(path): (path.lstat().st_mtime_ns, path.lstat().st_size) for path in stable}
 
 
+@pytest.mark.linux("looks at other processes")
 async def test_doctor_reports_a_running_daemon_without_secrets_and_changes_nothing(
     stage: CliHarness,
 ) -> None:

@@ -8,6 +8,7 @@ import socket
 import anyio
 import pytest
 from trimpoint.cli.connection.client import connect
+from trimpoint.transport.listeners import MAX_SOCKET_PATH_BYTES
 
 from tests.cli.stage import CODEX, DEADLINE_S, CliHarness, Running, Terminal
 
@@ -155,7 +156,7 @@ async def test_a_daemon_is_found_by_its_state_directory_alone(stage: CliHarness)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--socket", "/tmp/" + "x" * 120], "at most 107 are possible"),
+        (["--socket", "/tmp/" + "x" * 120], f"at most {MAX_SOCKET_PATH_BYTES} are possible"),
         (["--state-dir", "/proc/nothing"], "/proc/nothing"),
         (["--state-dir", "/dev/null/state"], "/dev/null"),
         (["--codex", "/dev/null"], "cannot be used as Codex"),

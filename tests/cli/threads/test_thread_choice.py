@@ -172,6 +172,7 @@ async def test_the_last_thread_here_may_be_one_of_codexs_own(stage: CliHarness) 
 
 
 @pytest.mark.codex
+@pytest.mark.linux("looks at other processes")
 async def test_a_thread_held_by_another_process_is_reported_with_the_process_and_what_to_do(
     stage: CliHarness,
 ) -> None:

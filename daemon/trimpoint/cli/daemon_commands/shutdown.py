@@ -1,6 +1,7 @@
 """`trimpoint daemon shutdown`: ends the daemon and waits until its process is gone."""
 
 import argparse
+import os
 from contextlib import suppress
 from functools import partial
 
@@ -49,7 +50,7 @@ async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:
                 said = waits_for
             await anyio.sleep(_LOOK_AGAIN_S)
         with anyio.move_on_after(_DEADLINE_S) as waiting:
-            await _ended(client, process)
+            await _ended(client, pid, process)
     if waiting.cancelled_caught:
         raise CliError(f"The daemon (pid {pid}) has not ended yet.", "See its log.")
     if arguments.json:
@@ -93,10 +94,21 @@ async def _running_turns(client: Client) -> list[KnownThread]:
     ]
 
 
-async def _ended(client: Client, process: int | None) -> None:
+async def _ended(client: Client, pid: int, process: int | None) -> None:
     if process is not None:
         await anyio.wait_readable(process)
         return
     with suppress(ConnectionLost):
         async for _ in client.stream():
             pass
+    # Nothing tells of the end of a process that is not ours.
+    while _exists(pid):  # noqa: ASYNC110
+        await anyio.sleep(_LOOK_AGAIN_S / 10)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -21,6 +21,7 @@ from trimpoint.first_frame import Line
 from trimpoint.testkit import say
 from trimpoint.tui.widgets.driver import ChatDriver
 
+from tests.chat.terminal import chat
 from tests.cli.stage import CliHarness
 from tests.tui.terminal import PAUSE_S, Terminal, program_in_terminal
 
@@ -303,6 +304,24 @@ async def test_what_is_typed_before_the_chat_is_there_is_sent_once_and_in_order(
     requests = stage.model.turn_requests()
     assert [request.mentions("prompt-1.") for request in requests] == [True, True]
     assert len(requests) == 2
+
+
+@pytest.mark.codex
+async def test_the_screen_is_as_large_as_the_terminal_whatever_the_environment_says(
+    stage: CliHarness,
+) -> None:
+    async with (
+        stage.serving(),
+        chat(stage, size=(16, 50), LINES="24", COLUMNS="80") as terminal,
+    ):
+        for rows, columns in ((16, 50), (12, 40)):
+            terminal.resize(rows, columns)
+            await terminal.shows(
+                lambda text, rows=rows, columns=columns: (
+                    text.split("\n")[rows - 2][:1] == "╰"
+                    and len(text.split("\n")[rows - 2]) == columns
+                )
+            )
 
 
 def is_kept(stage: CliHarness, words: str) -> bool:

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from trimpoint.tui.model.details import can_open, shown_prompt
 from trimpoint.tui.model.live import Live
 from trimpoint.tui.model.scroll_bar import ScrollBar
 from trimpoint.tui.model.streaming import settled
@@ -310,3 +311,10 @@ def test_the_place_is_kept_when_rows_come_before_it() -> None:
     assert view.visible(rows, 4) == [Line(row + 3, line) for row, line in before]
     view.to_end()
     assert view.visible(rows, 4) == _all(rows)[-4:]
+
+
+def test_an_image_that_a_prompt_names_is_said_once() -> None:
+    twice, other = "[localImage: /a b.png]\n[image /a b.png] what", "[localImage: /c.png]\nwhat"
+    assert shown_prompt(twice, is_open=False) == "[image /a b.png] what"
+    assert shown_prompt(other, is_open=False) == other
+    assert not can_open(said("1", twice, role="user"))

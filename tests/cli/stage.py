@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[2]
 CODEX = BUNDLED_CODEX
 # A command is several processes, each of which imports all of trimpoint.
 DEADLINE_S = SCENARIO_S
-SETTINGS = ("TRIMPOINT_", "XDG_", "NO_COLOR", "FORCE_COLOR", "COLUMNS")
+SETTINGS = ("TRIMPOINT_", "XDG_", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")
 
 
 class Ended(NamedTuple):

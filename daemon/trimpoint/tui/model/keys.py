@@ -12,7 +12,7 @@ KEYS = (
             ("!", "runs a command in your shell, without a sandbox"),
             ("↑ ↓", "prompts of before; ↑ in an empty line takes a waiting one back"),
             ("Ctrl+R", "finds a prompt of any thread"),
-            ("Ctrl+G", "opens your editor with the prompt"),
+            ("Ctrl+G", "opens your editor with the prompt, or with the chosen change's file"),
             ("Esc", "interrupts the agent, or a compaction"),
             ("Esc Esc", "edits an earlier prompt and sends it again from there"),
             ("Alt+R", "sends the prompt of a turn that failed again"),

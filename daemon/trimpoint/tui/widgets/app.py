@@ -27,7 +27,7 @@ from trimpoint.tui.widgets.bars import SPIN_S, ActivityBar, StatusBar
 from trimpoint.tui.widgets.bindings import BINDINGS, EVERYWHERE
 from trimpoint.tui.widgets.composer import CommandMenu, Composer
 from trimpoint.tui.widgets.driver import ChatDriver
-from trimpoint.tui.widgets.editor import edited
+from trimpoint.tui.widgets.editor import ENDED_BADLY, edited
 from trimpoint.tui.widgets.help_screen import ReadScreen
 from trimpoint.tui.widgets.kept_drafts import KeptDrafts
 from trimpoint.tui.widgets.other_screens import OtherScreens
@@ -349,10 +349,13 @@ class ChatApp(OtherScreens):
             self._composer.put_before(text)
 
     def action_editor(self) -> None:
-        """Opens the person's editor with what is typed."""
+        """Opens the person's editor: with the file of the chosen change, or with what is typed."""
+        if (spot := self._transcript.chosen_spot) is not None:
+            self.open_file(spot)
+            return
         text = edited(self, self._composer.whole_text)
         if text is None:
-            self._state.notify(Tone.PROBLEM, "The editor ($VISUAL, $EDITOR) did not end well.")
+            self._state.notify(Tone.PROBLEM, ENDED_BADLY)
         else:
             self._composer.put(text)
         self._show_bars()

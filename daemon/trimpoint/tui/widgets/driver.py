@@ -1,6 +1,7 @@
 """Takes the terminal over from the first screen, which was there before Textual was imported."""
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from threading import Event
 
@@ -54,6 +55,16 @@ class ChatDriver(LinuxDriver):
             if not self._is_starting:
                 first.yield_screen()
         super().write(data)
+
+    def _get_terminal_size(self) -> tuple[int, int]:
+        """Returns the terminal's own columns and rows. Textual prefers COLUMNS and LINES, which
+        some shells and readline put into the environment, and which do not follow the window.
+        """
+        try:
+            columns, rows = os.get_terminal_size(self.fileno)
+        except OSError:
+            columns = rows = 0
+        return (columns, rows) if columns and rows else super()._get_terminal_size()
 
     @property
     def has_first_screen(self) -> bool:

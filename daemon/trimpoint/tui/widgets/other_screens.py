@@ -11,11 +11,13 @@ from trimpoint_protocol.shapes.history import HistoryHit
 
 from trimpoint.tui.model.own_commands import OwnCommand, OwnName
 from trimpoint.tui.model.prompt import text_of
+from trimpoint.tui.model.spots import Spot
 from trimpoint.tui.model.state import Tone
 from trimpoint.tui.model.thread_options import Picked, PickedFor
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.widgets.composer import Composer
 from trimpoint.tui.widgets.driver import ChatDriver
+from trimpoint.tui.widgets.editor import opened
 from trimpoint.tui.widgets.help_screen import ReadScreen, table_of_keys
 from trimpoint.tui.widgets.inspection_screen import InspectionScreen
 from trimpoint.tui.widgets.prompt_picker import Again, AgainPicker
@@ -100,6 +102,15 @@ class OtherScreens(App[None]):
     def action_editor(self) -> None:
         """Opens the person's editor with what is typed."""
         raise NotImplementedError
+
+    def on_transcript_view_opened(self, message: TranscriptView.Opened) -> None:
+        self.open_file(message.spot)
+
+    def open_file(self, spot: Spot) -> None:
+        """Opens a file in the person's editor, or says why not."""
+        if (reason := opened(self, self._state.folder, spot)) is not None:
+            self._state.notify(Tone.PROBLEM, reason)
+        self.show_state()
 
     def action_help(self) -> None:
         """Shows the table of keys."""

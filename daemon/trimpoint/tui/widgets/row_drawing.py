@@ -35,6 +35,7 @@ from trimpoint.tui.model.details import (
     short_summary,
     shown_prompt,
 )
+from trimpoint.tui.model.spots import opening
 from trimpoint.tui.model.streaming import settled
 from trimpoint.tui.model.transcript import key_of
 
@@ -193,5 +194,8 @@ def _banner(entry: ContextSummaryBanner, *, is_open: bool) -> RenderableType:
 def _detail_lines(found: list[Detail], *, is_wrapped: bool) -> RenderableType:
     lines = Text(no_wrap=not is_wrapped, overflow=None if is_wrapped else "ellipsis")
     for number, detail in enumerate(found):
-        lines.append("\n" if number else "").append(detail.text, _LOOKS[detail.look])
+        style = Style.parse(_LOOKS[detail.look])
+        if detail.spot is not None:
+            style += opening(detail.spot)
+        lines.append("\n" if number else "").append(detail.text, style)
     return Padding(lines, (0, 0, 0, 4))

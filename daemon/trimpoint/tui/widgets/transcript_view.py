@@ -20,6 +20,7 @@ from trimpoint_protocol.readmodel import (
 
 from trimpoint.cli.views.timeline_view import TurnMark
 from trimpoint.tui.model.details import can_open, text_of
+from trimpoint.tui.model.spots import Spot, first_spot, spot_clicked
 from trimpoint.tui.model.state import ChatState
 from trimpoint.tui.model.transcript import key_of
 from trimpoint.tui.model.viewport import Line
@@ -73,6 +74,13 @@ class TranscriptView(TranscriptScrolling, can_focus=True):
         def __init__(self, number: int) -> None:
             super().__init__()
             self.number = number
+
+    class Opened(Message):
+        """Posted when a file is to be opened in the person's editor."""
+
+        def __init__(self, spot: Spot) -> None:
+            super().__init__()
+            self.spot = spot
 
     class Copied(Message):
         """Posted when the text of a row is to be copied."""
@@ -209,6 +217,9 @@ class TranscriptView(TranscriptScrolling, can_focus=True):
             return
         if event.y >= len(self._shown) or self.screen.get_selected_text():
             return
+        if (spot := spot_clicked(event.style)) is not None:
+            self.post_message(self.Opened(spot))
+            return
         entry = self._rows[self._shown[event.y].row]
         is_again = key_of(entry) == self._chosen
         self._choose_row(self._shown[event.y].row)
@@ -225,6 +236,12 @@ class TranscriptView(TranscriptScrolling, can_focus=True):
         row = self._row_of(self._chosen) if self.has_focus else None
         mark = None if row is None else self._mark(self._rows[row])
         return None if mark is None else mark.number
+
+    @property
+    def chosen_spot(self) -> Spot | None:
+        """Returns where the change of the chosen row begins, while the keys are here."""
+        row = self._row_of(self._chosen) if self.has_focus else None
+        return None if row is None else first_spot(self._rows[row])
 
     def on_focus(self) -> None:
         if self._row_of(self._chosen) is None and self._rows:

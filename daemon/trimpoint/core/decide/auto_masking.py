@@ -26,7 +26,7 @@ from trimpoint.core.model.usage import ModelCall, model_in
 AUTO_MASK = "autoMask"
 """The trigger of an automatic mask."""
 _LEAST_BYTES_OF_A_TOKEN = 2
-_WITHIN_FROM, _LEAST_FREED_WITHIN = 0.25, 0.05
+_WITHIN_FROM = 0.25
 
 
 class Wait(StrEnum):
@@ -71,15 +71,13 @@ class Masking(NamedTuple):
 
 
 def within_turns(policy: Policy) -> Policy:
-    """Returns the rules for masks within a turn: smaller batches, and from a quarter of the window
-    on, because each call until the turn's end would be sent the output
-    (`benchmarks/studies/policies.py`).
+    """Returns the rules for masks within a turn: from a quarter of the window on, because each call
+    until the turn's end would be sent the output (`benchmarks/studies/policies.py`).
     """
     return msgspec.structs.replace(
         policy,
         mask_at=min(policy.mask_at, _WITHIN_FROM),
         warning_at=min(policy.warning_at, _WITHIN_FROM),
-        min_freed=min(policy.min_freed, _LEAST_FREED_WITHIN),
     )
 
 

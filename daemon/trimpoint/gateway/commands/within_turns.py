@@ -16,7 +16,7 @@ from msgspec import Raw
 from trimpoint.background import spawn
 from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
 from trimpoint.core.decide.agent_tools import MASKED_TEXT
-from trimpoint.core.decide.auto_masking import measured_size, within_turns
+from trimpoint.core.decide.auto_masking import measured_size
 from trimpoint.core.decide.autopilot import is_between_steps, is_pause_due, may_pause
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import TrimWhenDue
@@ -242,7 +242,7 @@ class WithinTurns:
         before = self._sizes.pop(writer.thread_id, None)
         window, used = measured_size(writer.state, self._registry.policy)
         if before is not None and window is not None and used is not None:
-            least = within_turns(self._registry.policy).min_freed * window
+            least = self._registry.policy.min_freed * window
             self._note(writer, helped=before - used >= least)
 
     def _note(self, writer: ThreadWriter, *, helped: bool) -> None:

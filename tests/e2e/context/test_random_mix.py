@@ -1,5 +1,5 @@
-"""Random walks that mix trims and undos with other changes of a thread: forks, native reverts,
-injected items, turns of other programs, restarts and kills.
+"""Random walks that mix trims, edits of summaries, handoffs and undos with other changes of a
+thread: forks, native reverts, injected items, turns of other programs, restarts and kills.
 
 The model's next input is compared with a model in plain Python. A walk is named by its seed; a
 failure prints the seed and the steps. `TRIMPOINT_E2E_LONG=n` walks n times as many.
@@ -12,16 +12,18 @@ import signal
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, nullcontext
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
+from trimpoint.codex.appserver.versions import NEWEST_TESTED, binary_version, forgets_settings
 from trimpoint.testkit import run, say
 
 from tests.deadlines import SCENARIO_S
 from tests.e2e.codex.another_program import another_program
-from tests.e2e.conftest import Harness, longer
+from tests.e2e.conftest import CODEX_BIN, Harness, longer
+from tests.e2e.context.mixed_context import Context, Stretch, Told
 from tests.e2e.conversation import Conversation
 from tests.e2e.expectation import Piece, gist_of, pieces
 
@@ -31,108 +33,9 @@ pytestmark = [
 ]
 
 STEPS = 22
+HAS_REVERT = (0, 153, 4)
 SEEDS = range(2 * longer())
 _PROVIDER_THREAD = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([0-9a-f-]{36})")
-
-
-@dataclass
-class Stretch:
-    """Turns in the middle that left the context, and the summary in their place, if any."""
-
-    number: int
-    gist: str | None
-
-
-@dataclass
-class Told:
-    """A turn, and the items that were injected after it. `stretches` are those that were made
-    before it. One that left in a `stretch` took the first `gone` of the injected items along.
-    """
-
-    pieces: list[Piece]
-    injected: list[Piece] = field(default_factory=list)
-    before: list[Piece] = field(default_factory=list)
-    stretches: int = 0
-    stretch: Stretch | None = None
-    gone: int = 0
-
-    def shown(self) -> list[Piece]:
-        own = self.pieces if self.stretch is None else []
-        return self.before + own + self.injected[self.gone :]
-
-
-@dataclass
-class Context:
-    """The expected content of the model's next input."""
-
-    summary: str | None = None
-    turns: list[Told] = field(default_factory=list)
-    waiting: list[Piece] = field(default_factory=list)
-
-    def shown(self) -> list[Piece]:
-        shown = [] if self.summary is None else [Piece("summary", self.summary)]
-        told_of: list[int] = []
-        for told in self.turns:
-            stretch = told.stretch
-            if stretch is not None and stretch.gist and stretch.number not in told_of:
-                told_of.append(stretch.number)
-                shown += [*told.before, Piece("summary", stretch.gist)]
-                shown += replace(told, before=[]).shown()
-            else:
-                shown += told.shown()
-        return shown + self.waiting
-
-    def leave(self, first: int, last: int, stretch: Stretch) -> None:
-        """Takes these turns out of the middle."""
-        self.turns = [
-            replace(told, stretch=stretch, gone=len(told.injected)) if first <= at <= last else told
-            for at, told in enumerate(self.turns)
-        ]
-
-    def revert(self, back: int) -> None:
-        """Takes the last turns back: a stretch that was made behind them or that tells of them
-        is no more.
-        """
-        first, left = self.turns[-back], self.turns[:-back]
-        cut = [told.stretch.number for told in self.turns[-back:] if told.stretch is not None]
-        self.turns = [
-            replace(told, stretch=None, gone=0)
-            if told.stretch is not None
-            and (
-                told.stretch.number > first.stretches
-                or (told.stretch.gist and told.stretch.number in cut)
-            )
-            else told
-            for told in left
-        ]
-        self.waiting = first.before
-
-    def keep(self, count: int, summary: str | None = None) -> None:
-        if count:
-            first, *rest = self.turns[len(self.turns) - count :]
-            self.turns = [replace(first, before=[]), *rest]
-        else:
-            self.turns, self.waiting = [], []
-        self.summary = summary
-
-    def inject(self, piece: Piece) -> None:
-        if self.turns and not self.waiting:
-            self.turns[-1].injected.append(piece)
-        else:
-            self.waiting = [*self.waiting, piece]
-
-    def add(self, told: Told) -> None:
-        self.turns = [*self.turns, replace(told, before=self.waiting)]
-        self.waiting = []
-
-    def undone(self, before: "Context", kept: int) -> "Context":
-        """What is shown when the trim is undone that left `kept` of the turns of `before`."""
-        since, waiting = self.turns[kept:], self.waiting
-        if not kept and since:
-            since[0] = replace(since[0], before=before.waiting + since[0].before)
-        elif not kept:
-            waiting = before.waiting + waiting
-        return Context(before.summary, before.turns + since, waiting)
 
 
 def newest_provider_thread(harness: Harness) -> str:
@@ -156,6 +59,7 @@ class Walk:
         self.before_trims: list[tuple[Context, int]] = []
         self.said = 0
         self.stretches = 0
+        self.version = binary_version(CODEX_BIN) or NEWEST_TESTED
         self._running = AsyncExitStack()
         self.talk: Conversation
 
@@ -205,14 +109,18 @@ class Walk:
         self._check(told)
         self.context.add(told)
 
+    def _shown(self) -> list[Piece]:
+        return [gist_of(piece) for piece in pieces(self.harness.model.turn_requests()[-1].input)]
+
     def _check(self, told: Told) -> None:
-        shown = [gist_of(piece) for piece in pieces(self.harness.model.turn_requests()[-1].input)]
-        assert shown == self.context.shown() + told.pieces[:-1]
+        assert self._shown() == self.context.shown() + told.pieces[:-1]
 
     async def turn_elsewhere(self) -> None:
         """Runs a turn with another program while no daemon is running."""
-        if not (self.context.turns or self.context.waiting):
+        if not self.context.shown():
             return  # Codex has no file of it
+        if forgets_settings(self.version):
+            return  # the other program's commands would run in a sandbox
         provider_id = newest_provider_thread(self.harness)
         await self.end()
         told = self._scene()
@@ -274,6 +182,57 @@ class Walk:
         assert outcome["status"] == "completed", outcome
         self._remember(keep)
         self.context.keep(keep, gist)
+
+    async def edited_compact(self) -> None:
+        """Has a summary drafted, and accepts it as it is or with other words."""
+        if len([told for told in self.context.turns if told.stretch is None]) < 2:
+            return
+        keep = self.random.randint(0, len(self.context.turns) - 1)
+        gist = self._word("gist")
+        self.harness.script.at_compaction(say(gist))
+        await self.talk.complete(f"/compact --edit --force --keep {keep}")
+        since = self.random.randint(0, 1)
+        for _ in range(since):
+            await self.turn()
+        written = self.random.choice((gist, self._word("written")))
+        self.steps[-1] = f"/compact --edit --keep {keep}, {since} turns, /accept"
+        await self.talk.complete("/accept" if written == gist else f"/accept {written}")
+        self._remember(keep + since)
+        self.context.keep(keep + since, written)
+
+    async def edit_summary(self) -> None:
+        """Writes another summary in the place of the one that the context begins with."""
+        written = self._word("written")
+        outcome = await self.talk.type(f"/summary edit {written}")
+        if self.context.summary is None:
+            assert outcome["status"] != "completed", outcome
+            return
+        assert outcome["status"] == "completed", outcome
+        self._remember(len(self.context.turns))
+        self.context.summary = written
+
+    async def handoff(self) -> None:
+        """Continues the walk in a new thread that begins with a brief."""
+        if all(told.stretch is not None for told in self.context.turns):
+            return  # there is nothing to hand off
+        written, answer = self._word("brief"), self._word("answer")
+        self.harness.script.then(say("Drafted."))
+        await self.talk.complete("/handoff")
+        assert self._shown()[:-1] == self.context.shown()
+        self.harness.script.then(say(answer))
+        outcome = await self.talk.type(f"/accept {written}")
+        assert outcome["status"] == "completed", outcome
+        await self.harness.model.wait_for_request(lambda one: one.mentions(written))
+        self.talk = Conversation(
+            self.talk.client, outcome["newThreadId"], self.harness.model, self.harness.script
+        )
+        self.context, self.stretches = Context(), 0
+        self.before_trims.clear()
+        while (await self.talk.snapshot())["turns"][-1]["status"] != "completed":  # noqa: ASYNC110
+            await anyio.sleep(0.01)  # its end is told to nobody who asks
+        told = Told([Piece("user", written), Piece("assistant", answer)])
+        self._check(told)
+        self.context.add(told)
 
     async def stretch(self) -> None:
         """Clears turns in the middle, or puts a summary in their place."""
@@ -338,7 +297,7 @@ class Walk:
 
     async def native_revert(self) -> None:
         """Calls `thread/revert` for an active turn that is not the first."""
-        if not self.context.turns:
+        if not self.context.turns or self.version < HAS_REVERT:
             return
         back = self.random.randint(1, len(self.context.turns))
         self.steps[-1] = f"thread/revert, {back} back"
@@ -375,7 +334,7 @@ async def test_a_random_mix_of_commands_shows_the_model_exactly_what_was_kept(
     await walk.begin()
     often = [walk.turn] * walk.random.choice((3, 8))
     rest = [
-        walk.clear, walk.compact, walk.stretch, walk.stretch, walk.inject, walk.inject, walk.fork, walk.native_revert, walk.undo, walk.undo,
+        walk.clear, walk.compact, walk.edited_compact, walk.edit_summary, walk.handoff, walk.stretch, walk.stretch, walk.inject, walk.inject, walk.fork, walk.native_revert, walk.undo, walk.undo,
         walk.restart, walk.kill_child, walk.turn_elsewhere, walk.inject_elsewhere,
     ]  # fmt: skip
     try:

@@ -37,6 +37,8 @@ export class Prompts {
         this._busy = new Set();
         /** @type {Map<string, () => void>} */
         this._begun = new Map();
+        /** @type {Set<string>} prompts of this page that the agent has read */
+        this._read = new Set();
         /** @type {Set<string>} threads whose draft has changed and is not kept yet */
         this._unkept = new Set();
         /** @type {Map<string, {text: string, images: string[]}>} what was drafted for a person who was typing */
@@ -158,8 +160,11 @@ export class Prompts {
         const steered = this._drafts.get(threadId)?.value.steered ?? [];
         if (method === "turn/completed" && steered.length) {
             this.change(threadId, (draft) => steered.reduceRight(putBack, { ...draft, steered: [] }));
-        } else if (method === "item/completed" && steered.length) {
-            this.change(threadId, (draft) => ({ ...draft, steered: steered.filter((one) => one.id !== params.item.clientId) }));
+        } else if (method === "item/completed" && params.item.clientId) {
+            this._read.add(params.item.clientId); // perhaps before the daemon has answered that the turn took it
+            if (steered.length) {
+                this.change(threadId, (draft) => ({ ...draft, steered: steered.filter((one) => one.id !== params.item.clientId) }));
+            }
         }
     }
 
@@ -217,7 +222,7 @@ export class Prompts {
                 await this._command(threadId, sent);
                 return;
             }
-            const steered = (await this._prompt(threadId, sent)) ? [sent] : [];
+            const steered = (await this._prompt(threadId, sent)) && !this._read.has(sent.id) ? [sent] : [];
             this.change(threadId, (draft) => ({ ...acknowledged(draft, sent), steered: [...draft.steered, ...steered] }));
         } catch (error) {
             if (error instanceof Disconnected) {

@@ -199,6 +199,25 @@ async def test_a_list_of_threads_that_is_not_there_yet_says_so_and_comes() -> No
 
 async def test_the_keys() -> None:
     _is_golden("help", await _screen(_chat(), "question_mark", size=(100, 34)))
+    _is_golden("help-narrow", await _screen(_chat(), "question_mark", size=(40, 20)))
+
+
+async def test_a_long_notice_and_the_menu_leave_room_for_the_prompt() -> None:
+    chat = _chat()
+    chat.state.notify(Tone.DONE, "\n".join(f"line {number}" for number in range(30)))
+    app = ChatApp(chat, lambda: 0.0)
+    async with app.run_test(size=(40, 20)) as pilot:
+        with anyio.fail_after(STEP_S):
+            while app.focused is None:
+                await pilot.pause()
+            await pilot.press("/")
+            while not app.query_one("#menu").display:
+                await pilot.pause()
+            while app.query_one("#status").region.bottom != 20:
+                await pilot.pause(0.02)
+        composer, status = app.query_one("#composer"), app.query_one("#status")
+        assert (composer.region.bottom, status.region.bottom) == (19, 20)
+        assert "more lines; Ctrl+O" in _shown(app)
 
 
 async def test_without_colour_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:

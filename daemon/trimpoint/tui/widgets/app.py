@@ -157,7 +157,10 @@ class ChatApp(OtherScreens):
     def _show_bars(self) -> None:
         is_running = self._state.turn_id is not None
         self._composer.show_turn(is_running=is_running, settings=self._state.settings)
-        self._activity.show(self._state, self.size, is_behind=self._transcript.is_behind)
+        menu = self._menu.outer_size.height if self._menu.display else 0
+        below = self._composer.outer_size.height + menu + 1
+        is_behind = self._transcript.is_behind
+        self._activity.show(self._state, self.size, is_behind=is_behind, below=below)
         self._status.show(self._state, self.size.width)
 
     def _spin(self) -> None:

@@ -79,9 +79,11 @@ class ActivityBar(KeyLine, Quiet):
     is_cut = False
     """Whether not all of the last notice fits."""
 
-    def show(self, state: ChatState, screen: Size, *, is_behind: bool = False) -> None:
+    def show(
+        self, state: ChatState, screen: Size, *, is_behind: bool = False, below: int = 0
+    ) -> None:
         """Draws the lines, or hides the widget if there are none. `is_behind`: there is something
-        new below what is in sight.
+        new below what is in sight. `below` is how many rows of the screen stand below the lines.
         """
         now = time.monotonic()
         self._end_brief_notice(state, now)
@@ -96,7 +98,8 @@ class ActivityBar(KeyLine, Quiet):
             *_doing(state, int(now / SPIN_S), seconds),
             *([_NEW_BELOW] if is_behind else []),
         ]
-        room = screen.height // 2 - len(others) - _MARGIN_ROWS
+        most = min(screen.height // 2, screen.height - below - 1)
+        room = most - len(others) - _MARGIN_ROWS
         said = _notice(state)
         shown = _in_rows(said, room, max(1, screen.width - 2))
         self.is_cut = shown is not said

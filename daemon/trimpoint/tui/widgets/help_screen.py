@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
@@ -12,6 +13,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from trimpoint.tui.model.keys import KEYS
+
+_MARGIN = 8
 
 
 class ReadScreen(ModalScreen[None]):
@@ -35,15 +38,20 @@ class ReadScreen(ModalScreen[None]):
         self.dismiss(None)
 
 
-def table_of_keys() -> Group:
-    """Returns the keys with what they do."""
+def table_of_keys(columns: int) -> Group:
+    """Returns the keys with what they do; where there are few columns, in a line of its own."""
     parts: list[RenderableType] = []
     width = max(len(keys) for _, rows in KEYS for keys, _ in rows)
+    is_narrow = columns < 2 * width + _MARGIN
     for heading, rows in KEYS:
         table = Table.grid()
-        table.add_column(width=width + 3)
+        table.add_column(width=None if is_narrow else width + 3)
         table.add_column(ratio=1)
         for keys, what in rows:
-            table.add_row(Text(f"  {keys}", "cyan"), Text(what))
+            head = Text(f"  {keys}", "cyan")
+            if is_narrow:
+                table.add_row(Group(head, Padding(Text(what), (0, 0, 0, 4))))
+            else:
+                table.add_row(head, Text(what))
         parts += [Text(heading, "bold"), table, Text()]
     return Group(*parts, Text("Esc closes", "dim"))

@@ -114,7 +114,7 @@ class OtherScreens(App[None]):
 
     def action_help(self) -> None:
         """Shows the table of keys."""
-        self.push_screen(ReadScreen(table_of_keys()))
+        self.push_screen(ReadScreen(table_of_keys(self.size.width)))
 
     def action_threads(self) -> None:
         """Shows the list of threads."""

@@ -124,6 +124,27 @@ async def test_a_daemon_that_is_killed_and_a_window_that_is_loaded_anew(
         assert await window.chat.locator("textarea").input_value() == "half a prompt"
 
 
+async def test_a_drafted_brief_is_taken_from_an_editor_and_the_autopilot_is_seen(
+    browser: Any, archive: Path
+) -> None:
+    async with opened_window(browser, archive) as window:
+        await window.command("New Conversation")
+        await window.turns("one?|apple-1.", "two?|pear-2.")
+        await window.send("/auto mask")
+        await window.page.locator(".statusbar-item").get_by_text("auto mask").wait_for()
+        window.house.script.then(say("The gist of it."), say("begun-3."))
+        await window.command("Begin a new thread with a brief")
+        await window.picker.locator("input").first.fill("the tests")
+        await window.page.keyboard.press("Enter")
+        notice = await window.notice("then take it")
+        await window.page.locator(".editor .view-line").get_by_text("The gist").first.wait_for()
+        await notice.get_by_role("button", name="Take It").click()
+        await window.notice("A new thread begins with the brief")
+        await window.chat.get_by_text("begun-3.", exact=True).wait_for()
+        assert "The gist of it." in window.model_input()
+        assert "apple-1." not in window.model_input()
+
+
 @needs_axe
 @pytest.mark.parametrize("theme", ["Dark Modern", "Light Modern", "High Contrast"])
 async def test_axe_finds_nothing_in_the_view_in_any_theme(

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { ThreadOverview, TurnCheckpoint } from "../../../web/app/protocol.js";
 import { Threads } from "../src/client/threads.js";
 import { candidates, findProgram, ownEnvironment } from "../src/daemon/program.js";
-import { clearRows, facts, firstLine, isOlder, quoted, revertRows, settingRows, takesWords, threadRows, turnRows } from "../src/native/pickers.js";
+import { accepting, clearRows, facts, firstLine, isOlder, quoted, revertRows, settingRows, takesWords, threadRows, turnRows } from "../src/native/pickers.js";
 import { missingDocument, pageDocument } from "../src/page/document.js";
 
 const NOW = Date.parse("2026-01-31T10:00:00.000Z");
@@ -157,4 +157,10 @@ test("the current thread is followed, one at a time", async () => {
 test("a daemon is older by its numbers, not by its letters", () => {
     const than = "0.10.2";
     assert.deepEqual(["0.9.9", "0.10", "0.10.2", "0.10.2.dev1", "1.0"].map((one) => isOlder(one, than)), [true, true, false, false, false]);
+});
+
+test("a draft is taken as it was left, and nothing is done with what is empty or unchanged and stands already", () => {
+    const draft = { text: "The gist.\n", accept: "/accept draft:1", anew: "/compact --edit" };
+    assert.deepEqual(["The gist.", "Mine.\n", " "].map((left) => accepting(draft, left)), ["/accept draft:1", "/accept draft:1 Mine.", null]);
+    assert.equal(accepting({ ...draft, anew: null }, "The gist."), null);
 });

@@ -19,7 +19,7 @@ local PATIENCE_MS = 20000
 ---@param found trimpoint.Findings
 local function ask_program(found)
   local done = task.system({ config.get().program, "--version" })
-  found.version = done.code == 0 and vim.trim(done.stdout) or nil
+  found.version = done.code == 0 and vim.trim(done.stdout):match("^[^\n]*") or nil
 end
 
 ---@param found trimpoint.Findings

@@ -3,13 +3,13 @@
  * have a picker, and whatever changes the thread says first what it would do.
  */
 import { randomUUID } from "node:crypto";
-import { ThemeIcon, window, workspace } from "vscode";
+import { commands, ThemeIcon, window, workspace } from "vscode";
 import type { Refusal } from "../../../../web/app/link/peer.js";
-import type { CheckpointDiff, CheckpointList, CommandInfo, CommandList, CommandOutcome, ThreadOverview } from "../../../../web/app/protocol.js";
+import type { CheckpointDiff, CheckpointList, CommandDraft, CommandInfo, CommandList, CommandOutcome, ThreadOverview } from "../../../../web/app/protocol.js";
 import type { Asks } from "../client/threads.js";
 import { pick } from "./asking.js";
 import { showDiff } from "./diffs.js";
-import { clearRows, revertRows, takesWords, turnRows } from "./pickers.js";
+import { accepting, clearRows, revertRows, takesWords, turnRows } from "./pickers.js";
 
 const MOST_TURNS = 200;
 const LONGEST_NOTICE = 300;
@@ -175,7 +175,23 @@ export class Commands {
         if (outcome.newThreadId) {
             await this.host.show(outcome.newThreadId);
         }
-        await this.say(thread, text, outcome);
+        await (outcome.draft ? this.offer(thread, outcome.draft, outcome.said ?? "") : this.say(thread, text, outcome));
+    }
+
+    /** Shows a drafted text in an editor, to be changed there, taken or left. */
+    private async offer(thread: ThreadOverview, draft: CommandDraft, said: string): Promise<void> {
+        const document = await workspace.openTextDocument({ content: draft.text, language: "markdown" });
+        await window.showTextDocument(document, { preview: false });
+        const [take, leave] = ["Take It", "Leave It"];
+        const answer = await window.showInformationMessage(`${said} Change it in the editor, then take it.`, take, leave);
+        const command = answer === take ? accepting(draft, document.getText()) : null;
+        if (answer && !document.isClosed) {
+            await window.showTextDocument(document);
+            await commands.executeCommand("workbench.action.revertAndCloseActiveEditor"); // an untitled text asks to be saved
+        }
+        if (command) {
+            await this.attempt(() => this.execute(thread, command));
+        }
     }
 
     private async say(thread: ThreadOverview, text: string, outcome: CommandOutcome): Promise<void> {

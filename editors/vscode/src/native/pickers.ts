@@ -2,7 +2,7 @@
 import { age, counted } from "../../../../web/app/model/format.js";
 import { offered } from "../../../../web/app/model/settings.js";
 import { titleOf, waits } from "../../../../web/app/model/threads.js";
-import type { CommandInfo, ThreadOverview, TurnCheckpoint } from "../../../../web/app/protocol.js";
+import type { CommandDraft, CommandInfo, ContextStatus, ThreadOverview, TurnCheckpoint } from "../../../../web/app/protocol.js";
 
 const LONGEST = 80;
 
@@ -77,6 +77,21 @@ export function takesWords({ usage }: CommandInfo): boolean {
 export function firstLine(diff: string): number {
     const hunk = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@.*\n((?: .*\n)*)/m.exec(diff);
     return hunk ? Math.max(0, Number(hunk[1]) - 1 + (hunk[2]?.split("\n").length ?? 1) - 1) : 0;
+}
+
+/** Returns the command that takes a draft as the person has left it; null where nothing is to be done. */
+export function accepting({ text, accept, anew }: CommandDraft, left: string): string | null {
+    const words = left.trim();
+    if (words === text.trim()) {
+        return anew ? accept : null; // what no model wrote stands there already
+    }
+    return words ? `${accept} ${words}` : null;
+}
+
+/** Returns what is done when the context fills up, where that is more than to say so or was chosen; null else. */
+export function autoWords(context: ContextStatus | null): string | null {
+    const auto = context?.auto;
+    return auto && (auto.isChosen || auto.mode === "mask" || auto.mode === "compact") ? `auto ${auto.mode}` : null;
 }
 
 /** Returns whether a version came before another one. */

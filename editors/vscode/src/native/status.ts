@@ -3,6 +3,7 @@ import { MarkdownString, StatusBarAlignment, ThemeColor, window } from "vscode";
 import { counted, fullness } from "../../../../web/app/model/format.js";
 import { APPROVALS, SANDBOXES, type Settings } from "../../../../web/app/model/settings.js";
 import { titleOf } from "../../../../web/app/model/threads.js";
+import { autoWords } from "./pickers.js";
 import type { Threads } from "../client/threads.js";
 
 const PRIORITY = 50;
@@ -25,12 +26,15 @@ export class Status {
         const words = [
             waiting.length > 0 && `$(bell-dot) ${waiting.length === 1 ? "waits for you" : `${waiting.length} wait for you`}`,
             `${current?.busy ? "$(sync~spin)" : "$(pie-chart)"} ${share === null ? "trimpoint" : `${Math.round(share)}%`}`,
+            autoWords(context) && `· ${autoWords(context)}`,
         ].filter(Boolean);
         this.item.text = words.join(" ");
         this.item.backgroundColor = BACKS[context?.level ?? ""] ? new ThemeColor(BACKS[context?.level ?? ""] ?? "") : undefined;
         const lines = [
             current ? `**${titleOf(current).replace(/[\\`*_[\]<>]/g, "\\$&").slice(0, 200)}**` : "No conversation in this folder yet.",
             context && fullness(context),
+            typeof context?.cachedPercent === "number" && `${Math.round(context.cachedPercent)}% of the last call came from the provider's cache.`,
+            autoWords(context) && `Automatic: ${context?.auto?.mode}.`,
             threads.settings && settingsWords(threads.settings),
             waiting.length > 0 && `${counted(waiting.length, "conversation").replace("conversations", "conversations wait").replace(/conversation$/, "conversation waits")} for your answer.`,
         ].filter((line) => typeof line === "string");

@@ -179,8 +179,7 @@ def failure_message(operation: Operation, detail: str) -> str:
             f"was: {detail}."
         )
     if operation.is_summarizing and operation.kind != "overflow":
-        what = {DRAFT: "draft", HANDOFF: "brief"}.get(operation.kind, "compaction")
-        return f"The {what} failed and nothing has changed: {detail}."
+        return f"The {_written(operation)} failed and nothing has changed: {detail}."
     if operation.kind == "overflow":
         return (
             "The turn did not fit into the context and could not be tried again in a smaller one: "
@@ -197,10 +196,18 @@ def failure_message(operation: Operation, detail: str) -> str:
     )
 
 
+def cancelled_message(operation: Operation) -> str:
+    """Returns the message for an operation that a person cancelled."""
+    return f"The {_written(operation)} was cancelled and nothing has changed."
+
+
+def _written(operation: Operation) -> str:
+    return {DRAFT: "draft", HANDOFF: "brief"}.get(operation.kind, "compaction")
+
+
 EDITED = "The context begins with your summary now. Files are as they were."
 DRAFTED = "The summary is drafted, and nothing has changed yet."
 BRIEFED = "The brief of a new thread is drafted, and nothing has changed yet."
-CANCELLED = "The compaction was cancelled and nothing has changed."
 
 
 def _left_behind(not_carried: list[str], approvals: bool) -> str:

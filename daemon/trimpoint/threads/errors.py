@@ -144,8 +144,8 @@ class CommandUnconfirmed(ThreadError):
 
 
 class ReplacementDelayed(ThreadError):
-    """`/new` has archived the old thread durably, but the new thread could not be written yet; the
-    daemon will retry.
+    """A `/new` or `/handoff` is durable, but the new thread could not be written yet; the daemon
+    will retry.
     """
 
     reason = Reason.JOURNAL_READ_ONLY
@@ -161,6 +161,6 @@ class ReplacementDelayed(ThreadError):
 
     def __str__(self) -> str:
         return (
-            f"The old thread is archived, but the new one, {self.thread_id!r}, could not be "
-            f"written to its journal yet: {self.detail}."
+            f"The new thread {self.thread_id!r} could not be written to its journal yet: "
+            f"{self.detail}."
         )

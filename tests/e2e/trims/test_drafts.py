@@ -116,6 +116,7 @@ async def test_a_draft_is_cancelled_and_leaves_nothing(harness: Harness) -> None
         listed = await codex_threads(harness, talk)
         talk.script.at_compaction(hang())
         outcome = await talk.cancel("/compact --edit")
+        assert outcome["message"].startswith("The draft was cancelled")
         assert (outcome["status"], outcome["reason"]) == ("cancelled", "cancelled")
         assert await codex_threads(harness, talk) == listed
         assert await next_input(talk) == of_turns(1, 2, 3, called=3)

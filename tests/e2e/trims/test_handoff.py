@@ -105,6 +105,7 @@ async def test_a_brief_is_cancelled_and_leaves_nothing(harness: Harness) -> None
         await turns(talk, 2)
         talk.script.then(hang())
         outcome = await talk.cancel("/handoff")
+        assert outcome["message"].startswith("The brief was cancelled")
         assert (outcome["status"], outcome["reason"]) == ("cancelled", "cancelled")
         assert await threads(talk) == {talk.thread_id}
         assert (await talk.turn()).mentions("prompt-1.")

@@ -26,7 +26,7 @@ from trimpoint.operations.compaction.compaction import (
 )
 from trimpoint.operations.compaction.hidden_answers import ask_hidden, brief_prompt
 from trimpoint.operations.compaction.summarizing import summarize
-from trimpoint.operations.messages import BRIEFED, CANCELLED, DRAFTED
+from trimpoint.operations.messages import BRIEFED, DRAFTED, cancelled_message
 from trimpoint.operations.phases import complete_context, journal_phase
 from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,
@@ -87,7 +87,8 @@ class CompactionSteps:
             del self._scopes[operation.id]
             self._unwanted.discard(operation.id)
         if scope.cancelled_caught:
-            await journal_phase(writer, operation, Phase.CANCELLED, CANCELLED, Reason.CANCELLED)
+            said = cancelled_message(operation)
+            await journal_phase(writer, operation, Phase.CANCELLED, said, Reason.CANCELLED)
 
     def _steps_of(
         self, operation: Operation

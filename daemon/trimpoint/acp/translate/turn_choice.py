@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from trimpoint_protocol.hidden_characters import visible
-from trimpoint_protocol.lenient import Json, as_dicts, as_list, as_text
+from trimpoint_protocol.lenient import Json, as_dict, as_dicts, as_list, as_text
 
 from trimpoint.acp.translate.commands import command_name
 from trimpoint.acp.translate.permissions import Option, Permission
@@ -73,7 +73,8 @@ def unnamed(text: str, listed: Json) -> Unnamed | None:
     name, rest = may_ask(text), text.split()[1:]
     if name is None:
         return None
-    told = next((one for one in as_dicts(listed.get("commands")) if one.get("name") == name), {})
+    named = (one for one in as_dicts(listed.get("commands")) if one.get("name") == name)
+    told = as_dict(next(named, None))
     switches = as_list(told.get("asksWith")) or _UNTOLD[name]
     if not set(rest) <= {*switches}:
         return None

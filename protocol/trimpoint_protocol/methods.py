@@ -76,6 +76,7 @@ from trimpoint_protocol.shapes.slash_commands import (
     TokenChange,
     TrimCost,
 )
+from trimpoint_protocol.shapes.stats import Stats, StatsParams
 from trimpoint_protocol.shapes.structs import (
     Empty,
     NoParams,
@@ -137,6 +138,8 @@ __all__ = [
     "SidecarStatus",
     "SnapshotParams",
     "SnapshotResult",
+    "Stats",
+    "StatsParams",
     "SubscribeParams",
     "SubscribeResult",
     "Synchronized",
@@ -257,6 +260,7 @@ METHODS: dict[str, Method] = {
             "The older name of sessions/export, for threads: a whole thread as a document.",
         ),
         Method("context/status", ThreadParams, ContextStatus, "How full the agent's context is."),
+        Method("stats/read", StatsParams, Stats, "What the model calls of all threads took."),
         Method(
             "checkpoint/list",
             checkpoints.CheckpointListParams,

@@ -66,8 +66,10 @@ async def test_threads_and_their_views_are_those_of_the_methods(
         (thread, "orchestration/snapshot", "thread"),
         (f"{thread}/timeline?limit=1", "timeline/read", None),
         (f"{thread}/context", "context/status", None),
+        ("/api/v1/stats", "stats/read", None),
     ):
-        params = {"threadId": talk.thread_id} | ({"limit": 1} if "limit" in path else {})
+        of_thread = {} if method == "stats/read" else {"threadId": talk.thread_id}
+        params = of_thread | ({"limit": 1} if "limit" in path else {})
         expected = await talk.client.request(method, **params)
         answer = await get(harness, path)
         assert (answer.status, answer.headers["content-type"]) == (200, "application/json")

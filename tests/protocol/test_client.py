@@ -26,6 +26,7 @@ from trimpoint_protocol.shapes.checkpoints import (
     PruneParams,
     RevertPreviewParams,
 )
+from trimpoint_protocol.shapes.stats import StatsParams
 
 from tests.deadlines import STEP_S
 from tests.protocol.conversations import initialized
@@ -123,6 +124,7 @@ ASKS: dict[str, Callable[[Client], Awaitable[Any]]] = {
     "timeline/read": lambda client: client.timeline("t", expand="all", limit=3),
     "session/export": lambda client: client.export("t", pruned=True),
     "context/status": lambda client: client.context_status("t"),
+    "stats/read": lambda client: client.stats(StatsParams()),
     "checkpoint/list": lambda client: client.list_checkpoints("t"),
     "checkpoint/diff": lambda client: client.diff(CheckpointDiffParams(thread_id="t")),
     "checkpoint/preview": lambda client: client.preview_revert(RevertPreviewParams(thread_id="t")),

@@ -9,6 +9,7 @@ from trimpoint_protocol.client import Client, Connection, ServerInfo, use_profil
 from trimpoint_protocol.commands import ArchiveAndNew
 from trimpoint_protocol.methods import METHODS, CancelResult, ProfileParams
 from trimpoint_protocol.shapes import agent_sessions, checkpoints, fleet, history
+from trimpoint_protocol.shapes.stats import StatsParams
 
 T = "thread"
 
@@ -84,6 +85,7 @@ CALLS: dict[str, Callable[[Client], Awaitable[Any]]] = {
     ),
     "session/export": lambda client: client.export(T),
     "context/status": lambda client: client.context_status(T),
+    "stats/read": lambda client: client.stats(StatsParams()),
     "checkpoint/list": lambda client: client.list_checkpoints(T),
     "checkpoint/diff": lambda client: client.diff(checkpoints.CheckpointDiffParams(thread_id=T)),
     "checkpoint/file": lambda client: client.file_at(T, "1", "a"),

@@ -213,7 +213,7 @@ export type CommandList = {
  *
  * What a person reads has parts, so that each client can word them: `said` is what happened, `hints` are commands that help on, `undo` is the command that takes this one back. Commands are written as they are typed in a chat, such as `/undo`. `message` is all of it in one text.
  *
- * `newThreadId` is the thread that `/new` or `/handoff` made or, where the thread is archived, the one that continues it. With `dryRun` nothing was changed, and the answer says what the command would do. `operationId` is the id that its progress has, where the command started an operation. `draft` is what the person is to decide about; `message` has its text too. `trims` marks a command that takes something out of the agent's context.
+ * `newThreadId` is the thread that `/new` or `/handoff` made or, where the thread is archived, the one that continues it. With `dryRun` nothing was changed, and the answer says what the command would do. `operationId` is the id that its progress has, where the command started an operation. `draft` is what the person is to decide about; `message` has its text too. `trims` marks a command that takes something out of the agent's context. `stats` sums all threads.
  */
 export type CommandOutcome = {
     handled: boolean;
@@ -237,6 +237,7 @@ export type CommandOutcome = {
     operationId?: string | null;
     draft?: CommandDraft | null;
     trims?: boolean | null;
+    stats?: Stats | null;
 };
 
 /**
@@ -1306,6 +1307,47 @@ export type StartSession = {
     commandId: string;
     threadId: string;
     createdAt?: string | null;
+};
+
+/**
+ * The sums: days in their order, else those with the most tokens first.
+ *
+ * While `countedThreads` is less than `knownThreads`, journals of an older version are being read, and the sums are of the threads that are counted. `unreadableThreads` are in no other figure.
+ */
+export type Stats = {
+    by: "day" | "folder" | "model" | "thread";
+    sinceMs: number | null;
+    rows: StatsRow[];
+    total: StatsRow;
+    countedThreads: number;
+    knownThreads: number;
+    unreadableThreads?: number;
+};
+
+/**
+ * Counts what was spent after `sinceMs`, in milliseconds since the epoch, to a quarter of an hour; null: ever.
+ */
+export type StatsParams = {
+    by?: "day" | "folder" | "model" | "thread";
+    sinceMs?: number | null;
+};
+
+/**
+ * One sum. `key` is the id of the thread, the folder, the day as the person's clock has it (2026-01-31), or the model, empty where that is not known; `name` is the thread's.
+ *
+ * `trims` counts the trims that are in effect by their triggers. `sparedTokens` are those that trims kept from being sent, an estimate; `readAnewTokens` those that the first calls after trims did not find in the provider's cache.
+ */
+export type StatsRow = {
+    key: string;
+    name?: string | null;
+    threads: number;
+    calls: number;
+    inputTokens: number;
+    cachedInputTokens: number;
+    outputTokens: number;
+    trims: Record<string, number>;
+    sparedTokens: number;
+    readAnewTokens: number;
 };
 
 /**

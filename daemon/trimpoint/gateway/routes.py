@@ -25,6 +25,7 @@ from trimpoint.gateway.commands.views.folder_trusts import FolderTrusts
 from trimpoint.gateway.commands.views.history_answers import HistoryAnswers
 from trimpoint.gateway.commands.views.history_searches import HistorySearches
 from trimpoint.gateway.commands.views.revert_previews import RevertPreviews
+from trimpoint.gateway.commands.views.spending import AllSpending
 from trimpoint.gateway.commands.within_turns import WithinTurns
 from trimpoint.gateway.gateway import Routes
 from trimpoint.gateway.methods.agent_sessions.agent_session_methods import (
@@ -99,7 +100,8 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
     inspections = ContextInspections(registry, sessions)
     history = History(daemon.recall, registry)
     trusts = FolderTrusts(registry, threads.trust)
-    views = CommandViews(previews, inspections, HistorySearches(history), trusts)
+    spending = AllSpending(registry)
+    views = CommandViews(previews, inspections, HistorySearches(history), trusts, spending)
     slash = SlashRunner(registry, sessions, views)
     starts = TurnStarts(registry, sessions, threads, identity, captures)
     QueuedPrompts(registry, side.clients, starts, tasks)
@@ -167,6 +169,7 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
         **FleetMethods(daemon.fleet).table,
         **previews.table,
         **inspections.table,
+        **spending.table,
     }
     return Routes(
         ExtensionMethods(extensions),

@@ -15,10 +15,20 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.core.model.ledger import Entry
 from trimpoint.core.model.state import ThreadState
+from trimpoint.core.views.totals import encoded_spent
 
 FILE_NAME = "catalogue"
 PREVIEW_CHARS = 200
 PREVIEW_ENTRIES = 64
+_COUNTED = (
+    ev.UsageReported,
+    ev.TrimPointCreated,
+    ev.ContextDiscarded,
+    ev.ContextMasked,
+    ev.TrimUndone,
+    ev.TrimRedone,
+    ev.CheckpointRestored,
+)
 
 
 class Size(msgspec.Struct, array_like=True, frozen=True):
@@ -42,7 +52,7 @@ class ThreadSummary(msgspec.Struct, array_like=True):
     provider threads made for the thread.
 
     `size` is None in a catalogue of an older release until the thread is opened or written to
-    again.
+    again; so is `spent`, which `core/views/totals.py` reads.
     """
 
     thread_id: str
@@ -63,6 +73,7 @@ class ThreadSummary(msgspec.Struct, array_like=True):
     branch_name: str | None = None
     last_words: str = ""
     handoff_id: str | None = None
+    spent: bytes | None = None
 
     @property
     def successor_ids(self) -> list[str]:
@@ -119,6 +130,7 @@ def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> Th
         branch_name=state.branch_name,
         last_words=last_words(state.entries[-PREVIEW_ENTRIES:]),
         handoff_id=_handoff_id(state),
+        spent=encoded_spent(state),
     )
 
 
@@ -141,6 +153,8 @@ def refresh(summary: ThreadSummary, state: ThreadState, size_bytes: int, record:
     summary.last_words = last_words(said) or summary.last_words
     summary.unfinished = is_unfinished(state)
     summary.size = _size(state)
+    if any(isinstance(event, _COUNTED) for event in record.events):
+        summary.spent = encoded_spent(state)
 
 
 def _handoff_id(state: ThreadState) -> str | None:

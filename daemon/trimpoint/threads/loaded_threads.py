@@ -30,6 +30,7 @@ from trimpoint.threads.errors import JournalRefuses, ThreadNotFound, journal_not
 from trimpoint.threads.idle import IdleThreads, InUse
 from trimpoint.threads.replacements import Replacements, check_new_id
 from trimpoint.threads.thread_index import ThreadIndex
+from trimpoint.threads.uncounted import UncountedThreads
 from trimpoint.threads.unfinished_items import UnfinishedItems
 from trimpoint.threads.writing.deciding_ahead import Deciding
 from trimpoint.threads.writing.flushing import Flusher
@@ -56,15 +57,13 @@ class LoadedThreads:
     ) -> None:
         self.unreadable: dict[str, str] = {}
         self.relearned: list[str] = []
-        """Threads whose catalogue entries did not match their journals: the daemon before may have
-        died while it worked on them.
-        """
-        self.policy = policy
+        """Threads whose catalogue entries were not of their journals: the last daemon had died."""
         self.unfinished_items = UnfinishedItems(store)
         self._store = store
         self._writers: dict[str, ThreadWriter] = {}
         self._idle = IdleThreads(self._writers, rules)
         self._index = ThreadIndex()
+        self.uncounted = UncountedThreads(store, self._index, tasks)
         self._ahead: set[str] = set()
         """Threads whose summaries were made of a state with records that were not durable."""
         self._loading: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()

@@ -20,6 +20,7 @@ from trimpoint.journal.port import StateStore
 from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.idle import InUse
 from trimpoint.threads.loaded_threads import LoadedThreads, Subscriber
+from trimpoint.threads.uncounted import UncountedThreads
 from trimpoint.threads.unfinished_items import UnfinishedItems
 from trimpoint.threads.writing.flushing import OnTrouble, Trouble
 from trimpoint.threads.writing.receipts import CommandResult
@@ -145,6 +146,11 @@ class ThreadRegistry:
     def summaries(self) -> dict[str, ThreadSummary]:
         """Returns the summaries of all threads by thread id; no thread is opened."""
         return self._threads.summaries
+
+    @property
+    def uncounted(self) -> UncountedThreads:
+        """Returns the threads of which the catalogue does not know yet what they have spent."""
+        return self._threads.uncounted
 
     @property
     def unreadable(self) -> dict[str, str]:

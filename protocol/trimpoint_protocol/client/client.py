@@ -209,12 +209,15 @@ class Client(Calls):
         params = methods.ThreadParams(thread_id=thread_id)
         return await self.request("context/status", params, result=ContextStatus)
 
+    async def stats(self, params: methods.StatsParams) -> methods.Stats:
+        """Returns what the model calls of all threads took."""
+        return await self.request("stats/read", params, result=methods.Stats)
+
     async def context_messages(self, thread_id: str) -> methods.ContextMessageList:
         """Returns the messages in the agent's context, and which of them can be discarded."""
         params = methods.ThreadParams(thread_id=thread_id)
-        return await self.request(
-            "context/messages/list", params, result=methods.ContextMessageList
-        )
+        listed = methods.ContextMessageList
+        return await self.request("context/messages/list", params, result=listed)
 
     # --- files ----------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from typing import Literal
 from trimpoint_protocol.errors import Blocker
 from trimpoint_protocol.hints import CommandHint
 from trimpoint_protocol.shapes import checkpoints
+from trimpoint_protocol.shapes.stats import Stats
 from trimpoint_protocol.shapes.structs import Params as Params
 from trimpoint_protocol.shapes.structs import Result as Result
 
@@ -168,7 +169,7 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     one that continues it. With `dryRun` nothing was changed, and the answer says what the command
     would do. `operationId` is the id that its progress has, where the command started an
     operation. `draft` is what the person is to decide about; `message` has its text too. `trims`
-    marks a command that takes something out of the agent's context.
+    marks a command that takes something out of the agent's context. `stats` sums all threads.
     """
 
     handled: bool
@@ -192,6 +193,7 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     operation_id: str | None = None
     draft: CommandDraft | None = None
     trims: bool | None = None
+    stats: Stats | None = None
 
 
 class CommandProgress(Result, frozen=True, kw_only=True):

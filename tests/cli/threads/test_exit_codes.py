@@ -19,7 +19,8 @@ NO_TURN_YET = {
 }  # fmt: skip
 TWO_TURNS = {
     "context foo": USAGE, "context --foo": USAGE, "timeline foo": USAGE, "timeline --foo": USAGE,
-    "timeline -1": USAGE, "search": USAGE, "stats foo": USAGE, "pins foo": USAGE, "pins --foo": USAGE,
+    "timeline -1": USAGE, "search": USAGE, "stats foo": USAGE, "stats --by week": USAGE, "stats --since soon": USAGE,
+    "stats --by day": DONE, "stats --since 7d": DONE, "pins foo": USAGE, "pins --foo": USAGE,
     "trust foo": USAGE, "auto foo": USAGE, "auto mask 5": USAGE,
     "clear abc": USAGE, "clear 1 2": USAGE, "clear --foo": USAGE, "clear 2..1": USAGE, "clear -1": USAGE,
     "clear 99": SKIPPED, "clear 1..99": FAILED,

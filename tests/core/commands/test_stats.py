@@ -1,6 +1,11 @@
 """`/stats`: the model calls of a thread, and what its trims have saved."""
 
-from trimpoint.core.commands.looking import Stats
+from datetime import date, timedelta
+
+import pytest
+from trimpoint.core.commands.arguments import since_in
+from trimpoint.core.commands.looking import Stats, Timeline
+from trimpoint.core.commands.parsing import UsageError, parse
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 
@@ -71,3 +76,43 @@ def test_a_trim_of_a_context_that_was_never_measured_is_not_counted() -> None:
     thread.clear(0)
     calls(thread, 20_000)
     assert stats(thread)[1:] == ["Trims: 1 clear."]
+
+
+@pytest.mark.parametrize(
+    ("typed", "by", "since"),
+    [
+        ("/stats", None, None),
+        ("/stats --by day", "day", None),
+        ("/stats --by MODEL --since 7d", "MODEL", "7d"),
+        ("/stats --since 2026-01-31", None, "2026-01-31"),
+    ],
+)
+def test_an_option_asks_for_the_sums_of_all_threads(
+    typed: str, by: str | None, since: str | None
+) -> None:
+    parsed = parse(typed)
+    assert isinstance(parsed, Stats)
+    assert parsed.is_of_all == (typed != "/stats")
+    assert parsed.since == since
+    assert parsed.grouping == (by or "thread").lower()
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["/stats --by week", "/stats --since yesterday", "/stats --since 7", "/stats --since 2026-02-31", "/stats --since -3d", "/stats --by"],
+)  # fmt: skip
+def test_what_is_no_grouping_and_no_time_is_refused(typed: str) -> None:
+    parsed = parse(typed)
+    assert isinstance(parsed, UsageError)
+
+
+def test_an_age_and_a_date_say_when_to_begin() -> None:
+    assert since_in("36h") == timedelta(days=1, hours=12)
+    assert since_in("2w") == timedelta(days=14)
+    assert since_in("2026-01-31") == date(2026, 1, 31)
+    with pytest.raises(ValueError, match="soon"):
+        since_in("soon")
+
+
+def test_other_commands_are_about_one_thread() -> None:
+    assert not Timeline().is_of_all

@@ -19,6 +19,7 @@ from trimpoint.core.commands.declaration import Command, Group
 from trimpoint.core.commands.registry import REGISTRY
 from trimpoint.core.model.spelling import Spelling, with_commands
 
+_POSITIONAL = ("word", "words", "text")
 WORDS = "words"
 """Where the words of a command that takes free text are in the parsed arguments."""
 
@@ -45,7 +46,7 @@ def _add(kind: type[Command], commands: Commands) -> None:
     for name, one in declared_arguments.items():
         if one.kind in ("option", "switch"):
             _add_option(parser, name, one)
-    if declared_arguments:
+    if kind.is_change or any(one.kind in _POSITIONAL for one in declared_arguments.values()):
         for_clients(parser, thread=True)
     else:
         for_one_thread(parser)

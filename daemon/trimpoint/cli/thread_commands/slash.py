@@ -53,7 +53,17 @@ _ENDINGS = {
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs a command that is declared in `core/commands`."""
-    return with_daemon(arguments, partial(_type, arguments, typed(arguments)))
+    text = typed(arguments)
+    parsed = parse(text)
+    if isinstance(parsed, Command) and parsed.is_of_all:
+        return with_daemon(arguments, partial(_of_all, arguments, text))
+    return with_daemon(arguments, partial(_type, arguments, text))
+
+
+async def _of_all(arguments: argparse.Namespace, text: str, client: Client) -> int:
+    if arguments.thread is not None or arguments.last:
+        raise UsageError("--by and --since sum all threads.", "Leave the thread out.")
+    return await carry_out(client, None, text, as_json=arguments.json)
 
 
 async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int:

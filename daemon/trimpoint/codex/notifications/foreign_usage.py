@@ -52,6 +52,6 @@ class ForeignThreadUsage:
         usage = self._usage.setdefault(thread_id, UsageTotals())
         for fact in facts:
             if isinstance(fact, ev.UsageReported):
-                add_report(usage, fact, time.time_ns() // 1_000_000, is_live=True)
+                add_report(usage, fact, time.time_ns() // 1_000_000, b"{}", is_live=True)
         for subscriber in self._subscribers:
             subscriber(thread_id)

@@ -7,6 +7,7 @@ keep")`. `Argument` is what the parsers and helps read of it.
 import re
 from collections.abc import Callable
 from dataclasses import field
+from datetime import date, timedelta
 from typing import Any, Literal, NamedTuple, assert_never
 
 MAX_TURNS = 1_000_000
@@ -224,6 +225,42 @@ def _auto_mode(given: str) -> str | None:
 
 
 AUTO_MODE = Unit("off, warn, mask, compact or default", _auto_mode)
+
+
+GROUPINGS = ("thread", "folder", "day", "model")
+
+
+def _grouping(given: str) -> str | None:
+    return given.lower() if given.lower() in GROUPINGS else None
+
+
+GROUPING = Unit("thread, folder, day or model", _grouping)
+_AGE = re.compile(r"([0-9]{1,5})([mhdw])")
+_MINUTES = {"m": 1, "h": 60, "d": 24 * 60, "w": 7 * 24 * 60}
+
+
+def _since(given: str) -> timedelta | date | None:
+    if (age := _AGE.fullmatch(given)) is not None:
+        return timedelta(minutes=int(age[1]) * _MINUTES[age[2]])
+    try:
+        return date.fromisoformat(given)
+    except ValueError:
+        return None
+
+
+def _since_as_given(given: str) -> str | None:
+    return given if _since(given) is not None else None
+
+
+SINCE = Unit("an age such as 7d, 12h or 30m, or a date such as 2026-01-31", _since_as_given)
+
+
+def since_in(given: str) -> timedelta | date:
+    """Returns what a word that `SINCE` has read means: an age, or the day that it begins with."""
+    found = _since(given)
+    if found is None:
+        raise ValueError(given)
+    return found
 
 
 MODEL = Unit("the name of a model", _any_name)

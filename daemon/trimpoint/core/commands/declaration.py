@@ -54,6 +54,11 @@ class Command:
             for name, value in asdict(self).items()
         )
 
+    @property
+    def is_of_all(self) -> bool:
+        """Returns whether the command is about all threads, so that it needs none."""
+        return False
+
     @classmethod
     def arguments(cls) -> dict[str, Argument]:
         """Returns the arguments by the names of the fields."""

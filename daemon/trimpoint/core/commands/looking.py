@@ -4,13 +4,15 @@ The shell has commands of these names with more options (`trimpoint search --pru
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from trimpoint.core.commands.arguments import TURNS_LISTED, text, word
+from trimpoint.core.commands.arguments import GROUPING, SINCE, TURNS_LISTED, option, text, word
 from trimpoint.core.commands.declaration import Command, Group, Reading
 from trimpoint.core.model.spelling import Said
 
 if TYPE_CHECKING:
+    from trimpoint_protocol.shapes.stats import Grouping
+
     from trimpoint.core.model.decision import Policy
     from trimpoint.core.model.state import ThreadState
 
@@ -68,16 +70,32 @@ class Timeline(Reading):
 
 @dataclass(frozen=True, slots=True)
 class Stats(Reading):
-    """Counts the model calls of the thread, and what its trims have saved."""
+    """Counts the model calls of the thread, and what its trims have saved. With an option it
+    counts those of all threads, which the gateway answers (`gateway/commands/views/spending.py`).
+    """
 
     command: ClassVar = "stats"
     summary: ClassVar = "Count the model's calls, and the tokens that trims have saved"
     details: ClassVar = (
         "Calls, tokens in and out, how much came from the provider's cache, and the trims: how "
         "many tokens they have kept from being sent until now, by an estimate, and what the first "
-        "calls after them read anew. Nothing changes."
+        "calls after them read anew. With --by or --since these are the sums of all threads. "
+        "Nothing changes."
     )
     shell_group: ClassVar[Group | None] = "context"
+
+    by: str | None = option("WHAT", GROUPING, "sum all threads by thread, folder, day or model")
+    since: str | None = option("AGE", SINCE, "sum all threads since 7d, 12h … or a date")
+
+    @property
+    def is_of_all(self) -> bool:
+        """Returns whether all threads are summed."""
+        return self.by is not None or self.since is not None
+
+    @property
+    def grouping(self) -> "Grouping":
+        """Returns by what the sums are made."""
+        return cast("Grouping", self.by or "thread")
 
     def answer(self, state: "ThreadState", policy: "Policy") -> Said:
         """Returns the counts as text."""

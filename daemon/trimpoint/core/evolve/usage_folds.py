@@ -21,7 +21,8 @@ from trimpoint.core.model.usage import (
 
 def report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> None:
     """Applies a usage report and stores it in its turn, for a later revert to this turn."""
-    add_report(state.usage, event, at_ms, is_live=event.turn_id == state.running_turn_id)
+    is_live = event.turn_id == state.running_turn_id
+    add_report(state.usage, event, at_ms, state.settings, is_live=is_live)
     note_lowest(state)
     index = state.turn_index.get(event.turn_id)
     if index is None:

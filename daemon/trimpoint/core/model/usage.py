@@ -11,6 +11,7 @@ sends figures that it computed itself (measured: 0.163, 0.171):
 """
 
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -20,6 +21,9 @@ from trimpoint.core.model import events as ev
 
 COMPACT_LIMIT = "model_auto_compact_token_limit"
 """Codex's own setting for the number of tokens at which it compacts automatically."""
+
+
+QUARTER_MS = 15 * 60 * 1000
 
 
 class SampleSource(StrEnum):
@@ -72,6 +76,24 @@ class TokenCounts(msgspec.Struct):
         self.calls += 1
 
 
+class Spent(msgspec.Struct, array_like=True):
+    """What the calls of one model took in a quarter of an hour, which is counted from the epoch.
+
+    `spared` and `read_anew` are as in `UsageTotals`. `trims` counts trims by their triggers; only a
+    catalogue has them.
+    """
+
+    quarter: int
+    model: str
+    calls: int = 0
+    input: int = 0
+    cached_input: int = 0
+    output: int = 0
+    spared: int = 0
+    read_anew: int = 0
+    trims: dict[str, int] = {}
+
+
 class UsageTotals(msgspec.Struct):
     """The token counts of a thread. `report`, `last_call` and `era` are of the present generation
     (the first two are None before its first report), `thread` is of all generations.
@@ -85,7 +107,8 @@ class UsageTotals(msgspec.Struct):
     Of the last trim, `before_trim` is the measured size of the context before it, 0 if it was not
     measured, and `removed` is by how much the first call after it was smaller. `spared` are the
     tokens that all trims have kept from being sent, counted with every call up to the next trim;
-    `read_anew` are those that the first calls after them did not find in the cache.
+    `read_anew` are those that the first calls after them did not find in the cache. `spent` has
+    these sums by time and model, in the order of the calls.
     """
 
     report: UsageSample | None = None
@@ -100,20 +123,47 @@ class UsageTotals(msgspec.Struct):
     spared: int = 0
     read_anew: int = 0
     overhead_until: int = 0
+    spent: list[Spent] = []
 
 
-def add_report(usage: UsageTotals, event: ev.UsageReported, at_ms: int, *, is_live: bool) -> None:
-    """Adds one usage report. `is_live` says that it belongs to the running turn."""
+def add_report(
+    usage: UsageTotals, event: ev.UsageReported, at_ms: int, settings: bytes, *, is_live: bool
+) -> None:
+    """Adds one usage report. `is_live` says that it belongs to the running turn; `settings` are
+    those of the thread.
+    """
     if _is_new_call(event, usage.report, is_live=is_live):
         usage.era.add(event)
         usage.thread.add(event)
+        before = usage.spared, usage.read_anew
         if event.input > 0:
             _count_trim(usage, event)
             usage.last_call = ModelCall(event.input, event.cached_input, at_ms)
+        spent = _spent_at(usage, at_ms, _model_of(settings) or "")
+        spent.calls += 1
+        spent.input += event.input
+        spent.cached_input += event.cached_input
+        spent.output += event.output
+        spent.spared += usage.spared - before[0]
+        spent.read_anew += usage.read_anew - before[1]
     if not _repeats(event, usage.report):
         usage.unreported = 0
     usage.report = UsageSample(event.last_total, event.total, _basis(event, usage.report))
     usage.window = event.window
+
+
+def quarter_of(at_ms: int) -> int:
+    """Returns the quarter of an hour that a time is in. Days begin with one in each time zone."""
+    return at_ms // QUARTER_MS
+
+
+def _spent_at(usage: UsageTotals, at_ms: int, model: str) -> Spent:
+    quarter = quarter_of(at_ms)
+    last = usage.spent[-1] if usage.spent else None
+    if last is None or (last.quarter, last.model) != (quarter, model):
+        last = Spent(quarter, model)
+        usage.spent.append(last)
+    return last
 
 
 def _count_trim(usage: UsageTotals, event: ev.UsageReported) -> None:
@@ -169,6 +219,10 @@ def model_in(settings: bytes) -> str | None:
         or stored.get("model")
     )
     return str(named) if named else None
+
+
+# Read with each report, and seldom another one.
+_model_of = lru_cache(64)(model_in)
 
 
 def compact_limit_in(settings: bytes) -> int | None:

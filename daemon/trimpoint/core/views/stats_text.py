@@ -1,10 +1,10 @@
 """Writes what a thread's model calls took, and what its trims have kept from being sent."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 from trimpoint.core.context.context_size import percent_text
 from trimpoint.core.model.decision import counted
-from trimpoint.core.model.ledger import Boundary
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.tokens import short_count
 
@@ -28,7 +28,9 @@ def stats_text(state: ThreadState) -> str:
     lines = [
         f"{counted(total.calls, 'call')} of the model: {short_count(total.input)} tokens in "
         f"({cached} from the provider's cache), {short_count(total.output)} out.",
-        f"Trims: {_trims(trims)}." if trims else _NO_TRIM[bool(state.usage.spared)],
+        f"Trims: {trims_text(Counter(one.trigger for one in trims))}."
+        if trims
+        else _NO_TRIM[bool(state.usage.spared)],
     ]
     if state.usage.spared:
         lines.append(
@@ -38,6 +40,9 @@ def stats_text(state: ThreadState) -> str:
     return "\n".join(lines)
 
 
-def _trims(trims: list[Boundary]) -> str:
-    kinds = Counter(_KINDS.get(one.trigger, _DISCARD) for one in trims)
+def trims_text(triggers: Mapping[str, int]) -> str:
+    """Returns how many trims of each kind there are, given how many have which trigger."""
+    kinds = Counter[tuple[str, str]]()
+    for trigger, count in triggers.items():
+        kinds[_KINDS.get(trigger, _DISCARD)] += count
     return ", ".join(f"{count} {names[count != 1]}" for names, count in kinds.items())

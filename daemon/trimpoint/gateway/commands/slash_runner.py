@@ -18,7 +18,7 @@ from trimpoint.core.commands.compress import Compress
 from trimpoint.core.commands.declaration import Change, Command, CommandIds, Done, Reading
 from trimpoint.core.commands.handoff import Handoff
 from trimpoint.core.commands.helping import Help
-from trimpoint.core.commands.looking import Context, Search
+from trimpoint.core.commands.looking import Context, Search, Stats
 from trimpoint.core.commands.new import New
 from trimpoint.core.commands.parsing import NotACommand, Parsed, UsageError
 from trimpoint.core.commands.pins import Pin, Unpin
@@ -65,6 +65,7 @@ from trimpoint.gateway.commands.views.context_inspections import ContextInspecti
 from trimpoint.gateway.commands.views.folder_trusts import FolderTrusts
 from trimpoint.gateway.commands.views.history_searches import HistorySearches
 from trimpoint.gateway.commands.views.revert_previews import RevertPreviews
+from trimpoint.gateway.commands.views.spending import AllSpending
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.ids import new_uuid7
@@ -86,6 +87,7 @@ class CommandViews(NamedTuple):
     inspections: ContextInspections
     searches: HistorySearches
     trusts: FolderTrusts
+    spending: AllSpending
 
 
 class _Before(NamedTuple):
@@ -124,6 +126,8 @@ class SlashRunner:
                 return failed_outcome(parsed.command, Reason.USAGE, parsed.message)
             case Help(name):
                 return outcome(Help.command, help_text(name))
+            case Stats(is_of_all=True):
+                return await self._views.spending.run(parsed)
             case _ if thread_id is None:
                 problem = (
                     f"/{parsed.command} needs a thread, and there is none yet: your first prompt "

@@ -17,7 +17,7 @@ from trimpoint.http import event_stream
 from trimpoint.http.exchange import JSON, Request, Response
 from trimpoint.http.problems import HttpReason, Problem, problem, problem_of
 from trimpoint.http.rest.command_body import CommandBody, NoSuchMember, typed
-from trimpoint.http.rest.operations import EventsQuery, TimelineQuery
+from trimpoint.http.rest.operations import EventsQuery, StatsQuery, TimelineQuery
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.transport.client_stream import Transport
 from trimpoint.transport.connection import Connection
@@ -95,6 +95,7 @@ class Api:
             "readThread": self._read_thread,
             "readTimeline": self._read_timeline,
             "readContext": self._read_context,
+            "readStats": self._read_stats,
             "streamEvents": self._stream_events,
             "dispatchCommand": self._dispatch,
             "readOpenApi": self._read_open_api,
@@ -119,6 +120,11 @@ class Api:
 
     async def _read_context(self, exchange: Exchange) -> Response:
         return _json(await self._ask("context/status", _thread(exchange)))
+
+    async def _read_stats(self, exchange: Exchange) -> Response:
+        query = _read(exchange.request, StatsQuery)
+        asked = {"by": query.by or "thread", "sinceMs": query.since_ms}
+        return _json(await self._ask("stats/read", asked))
 
     async def _dispatch(self, exchange: Exchange) -> Response:
         _check_size("orchestration/dispatch", exchange.request.body)

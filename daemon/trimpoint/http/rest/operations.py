@@ -6,6 +6,7 @@ import msgspec
 from trimpoint_protocol import methods as m
 from trimpoint_protocol.commands import AnyClientCommand
 from trimpoint_protocol.readmodel import ContextStatus, OrchestrationThread
+from trimpoint_protocol.shapes.stats import Grouping, Stats
 
 from trimpoint.http.rest.command_body import CommandBody
 
@@ -20,6 +21,13 @@ class TimelineQuery(msgspec.Struct, forbid_unknown_fields=True):
     limit: m.PageSize | None = None
     cursor: str | None = None
     expand: str | None = None
+
+
+class StatsQuery(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """The query of the sums over all threads. `sinceMs`: milliseconds since the epoch."""
+
+    by: Grouping | None = None
+    since_ms: int | None = None
 
 
 class EventsQuery(msgspec.Struct, forbid_unknown_fields=True):
@@ -130,6 +138,14 @@ OPERATIONS: dict[str, Operation] = {
             "Give a thread a command; answered once it is durable.",
             m.DispatchResult,
             AnyClientCommand,
+        ),
+        Operation(
+            "readStats",
+            "GET",
+            f"{BASE}/stats",
+            "What the model calls of all threads took.",
+            Stats,
+            query=StatsQuery,
         ),
         Operation("readOpenApi", "GET", f"{BASE}/openapi.json", "This document.", dict[str, Any]),
         Operation(

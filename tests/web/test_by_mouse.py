@@ -125,3 +125,28 @@ async def test_a_thread_is_begun_worked_in_and_trimmed_by_clicks_alone(
     await page.locator(".header-links").get_by_text("My day").click()
     await page.locator("h1").get_by_text("My day").wait_for()
     assert page.faults == []
+
+
+async def test_at_400_percent_a_notice_a_question_and_a_dialog_can_be_clicked(stage: Stage) -> None:
+    page = stage.page
+    await page.set_viewport_size({"width": 360, "height": 225})
+    await stage.thread(approvalPolicy="untrusted")
+    await stage.turns("one?|apple-1.", "two?|pear-2.")
+    await stage.send("/clear 1")
+    await click(stage, "Undo")
+    await page.get_by_role("button", name="Redo").wait_for()
+    assert (await page.locator(".conversation").bounding_box())["height"] >= 90
+    await stage.idle()
+    stage.will_answer(run("touch a.txt"), say("plum-3."))
+    await stage.send("Do it.")
+    card = page.get_by_label("The agent asks for approval")
+    await card.locator(".card-choices button:enabled").first.wait_for()
+    await card.get_by_role("button", name="Allow").first.click()
+    await said(stage, "plum-3.")
+    await click(stage, "More")
+    await click(stage, "Rename …", "menuitem")
+    await page.get_by_role("textbox", name="Name").fill("My day")
+    await click(stage, "Rename")
+    await page.locator("h1").get_by_text("My day").wait_for()
+    await write(stage, "four?")
+    await until_counted(page.locator(".prompt"), 4)

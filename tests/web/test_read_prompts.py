@@ -25,19 +25,19 @@ async def test_what_the_agent_has_read_does_not_come_back_though_the_answer_was_
 
         def on_sent(text: str) -> None:
             for line in text.splitlines():
-                message = json.loads(line)
+                message: Any = json.loads(line)
                 if message["method"] == "turn/steer":
                     asked.update(message)
             server.send(text)
 
         def on_received(text: str) -> None:
             for line in text.splitlines():
-                message = json.loads(line)
+                message: Any = json.loads(line)
                 if asked and message.get("id") == asked["id"] and not read:
                     held.append(line)
                     continue
                 socket.send(line)
-                item = message.get("params", {}).get("item") or {}
+                item: Any = message.get("params", {}).get("item") or {}
                 is_steered = (
                     asked and item.get("clientId") == asked["params"]["clientUserMessageId"]
                 )

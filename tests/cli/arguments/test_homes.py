@@ -45,7 +45,7 @@ class Asked:
         self.modules: set[str] = set()
 
     def run(
-        self, work: Any, arguments: argparse.Namespace, command: Any, starts: bool, _: Any
+        self, work: Any, arguments: argparse.Namespace, command: Any, starts: bool, *_: Any
     ) -> int:
         del work, command
         frame = sys._getframe(2)

@@ -22,8 +22,11 @@ def spending(thread: Conversation, name: str = "a", cwd: str = "/work") -> Spend
 def summed(
     *threads: Spending, by: Grouping = "thread", since_ms: int | None = None, unreadable: int = 0
 ) -> Stats:
-    asked = Asked(by, since_ms, lambda at_ms: f"day {at_ms // 86_400_000}")
-    return totals(threads, asked, unreadable)
+    return totals(threads, Asked(by, since_ms, day_of), unreadable)
+
+
+def day_of(at_ms: int) -> str:
+    return f"day {at_ms // 86_400_000}"
 
 
 def call(thread: Conversation, given: int, cached: int = 0) -> None:

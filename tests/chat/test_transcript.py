@@ -5,6 +5,7 @@ import random
 import pytest
 from trimpoint.tui.model.details import can_open, shown_prompt
 from trimpoint.tui.model.live import Live
+from trimpoint.tui.model.prompt import typed_again
 from trimpoint.tui.model.scroll_bar import ScrollBar
 from trimpoint.tui.model.streaming import settled
 from trimpoint.tui.model.transcript import Transcript, key_of
@@ -313,8 +314,9 @@ def test_the_place_is_kept_when_rows_come_before_it() -> None:
     assert view.visible(rows, 4) == _all(rows)[-4:]
 
 
-def test_an_image_that_a_prompt_names_is_said_once() -> None:
+def test_an_image_of_a_recorded_prompt_is_named_once_and_can_be_sent_again() -> None:
     twice, other = "[localImage: /a b.png]\n[image /a b.png] what", "[localImage: /c.png]\nwhat"
     assert shown_prompt(twice, is_open=False) == "[image /a b.png] what"
-    assert shown_prompt(other, is_open=False) == other
+    assert shown_prompt(other, is_open=False) == "[image /c.png]\nwhat"
+    assert typed_again("[image /d.png] and [localImage: x]") == "[image /d.png] and [localImage: x]"
     assert not can_open(said("1", twice, role="user"))

@@ -21,10 +21,10 @@ from trimpoint.cli.views.changes import counts, diff_text, place_of
 from trimpoint.core.model.decision import counted
 from trimpoint.core.model.shell_commands import as_typed
 from trimpoint.tui.model.pasted import Fold
+from trimpoint.tui.model.prompt import typed_again
 from trimpoint.tui.model.spots import Spot, hunk_at, spot_of
 
 MAX_LINES = 400
-_IMAGE = "[localImage: "
 OUTPUT_LINES = 4
 """So many lines of a command's output are shown while its row is closed."""
 _WIDEST = 500
@@ -46,7 +46,7 @@ def can_open(entry: TimelineEntry) -> bool:
     match entry:
         case TimelineMessage():
             shown = shown_prompt(entry.text, is_open=False)
-            return entry.role == "user" and shown != _said_once(entry.text)
+            return entry.role == "user" and shown != typed_again(entry.text)
         case TimelineActivity():
             return any(True for _ in _lines(entry))
         case ContextSummaryBanner():
@@ -84,7 +84,7 @@ def changed_in(entry: TimelineActivity, folder: str) -> TimelineActivity:
 def shown_prompt(text: str, *, is_open: bool) -> str:
     """Returns as much of a prompt as is shown: all but of a long one, such as one with a paste."""
     most = _OPEN_PROMPT if is_open else _CLOSED_PROMPT
-    text = _said_once(text)
+    text = typed_again(text)
     whole = text.strip()
     shown = "\n".join(whole[: most.characters].split("\n")[: most.lines])
     if len(shown) == len(whole):
@@ -92,18 +92,6 @@ def shown_prompt(text: str, *, is_open: bool) -> str:
     left_out = whole.count("\n") - shown.count("\n")
     more = f"{left_out:,} more {'line' if left_out == 1 else 'lines'}" if left_out else "more"
     return f"{shown}\n{'…' if is_open else '▸ …'} {more}"
-
-
-def _said_once(text: str) -> str:
-    """Returns a prompt without the line that stands for an image which its own words name."""
-    if _IMAGE not in text:
-        return text
-    lines = text.split("\n")
-    named = (f"[image {line.removeprefix(_IMAGE)}" in text for line in lines)
-    return "\n".join(
-        line for line, is_named in zip(lines, named, strict=True)
-        if not (is_named and line.startswith(_IMAGE))
-    )  # fmt: skip
 
 
 def output_begun(entry: TimelineActivity) -> list[Detail]:

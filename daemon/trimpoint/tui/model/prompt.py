@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 MAX_HISTORY = 500
 SHELL = "!"
 """What a command for the person's own shell begins with."""
+_IMAGE = "[localImage: "
 _COMMAND = re.compile(r"\s*[/:][a-z-]*(?:\s|$)", re.IGNORECASE)
 
 
@@ -25,6 +26,22 @@ class Outgoing(NamedTuple):
     id: str
     thread_id: str | None
     text: str
+
+
+def typed_again(text: str) -> str:
+    """Returns a recorded prompt as it is typed: an image that its words do not name is named by
+    them, as the chat does it.
+    """
+    if _IMAGE not in text:
+        return text
+    lines: list[str] = []
+    for line in text.split("\n"):
+        named = f"[image {line.removeprefix(_IMAGE)}"
+        if not line.startswith(_IMAGE):
+            lines.append(line)
+        elif named not in text:
+            lines.append(named)
+    return "\n".join(lines)
 
 
 def text_of(parts: Iterable[Mapping[str, Any]]) -> str:

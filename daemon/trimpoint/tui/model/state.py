@@ -12,7 +12,7 @@ from trimpoint_protocol.readmodel import ContextStatus, QueuedPrompt, QueueHold,
 from trimpoint.cli.views.timeline_view import TurnMark
 from trimpoint.core.model.decision import SUB_AGENT
 from trimpoint.tui.model.live import Live, LiveEntry
-from trimpoint.tui.model.prompt import Outgoing, text_of
+from trimpoint.tui.model.prompt import Outgoing, text_of, typed_again
 from trimpoint.tui.model.questions import Card
 from trimpoint.tui.model.settings import Settings
 from trimpoint.tui.model.transcript import Transcript
@@ -188,7 +188,7 @@ class ChatState:
         if mark is None or mark.status != "failed" or self.busy is not None:
             return None
         said = (
-            one.text for one in self.transcript.entries
+            typed_again(one.text) for one in self.transcript.entries
             if isinstance(one, TimelineMessage) and one.role == "user" and one.turn_id == turn_id
         )  # fmt: skip
         return next(said, None)

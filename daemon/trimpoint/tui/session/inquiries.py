@@ -27,6 +27,7 @@ from trimpoint_protocol.shapes.history import (
 )
 
 from trimpoint.sessionlogs.homes import homes_to_send
+from trimpoint.tui.model.prompt import typed_again
 from trimpoint.tui.model.settings import Model, models_of
 from trimpoint.tui.model.state import ChatState
 
@@ -173,7 +174,8 @@ class Inquiries:
 
     async def prompt_of(self, turn: int) -> str | None:
         """Returns the text with which a turn of the open thread begins."""
-        return await self._text_of(self._thread_id(), f"h{turn}.1", None)
+        text = await self._text_of(self._thread_id(), f"h{turn}.1", None)
+        return None if text is None else typed_again(text)
 
     async def _text_of(self, thread_id: str, entry_id: str, turn_id: str | None) -> str | None:
         params = HistoryReadParams(thread_id=thread_id, entry_id=entry_id, turn_id=turn_id)

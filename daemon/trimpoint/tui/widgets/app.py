@@ -17,7 +17,7 @@ from trimpoint_protocol.readmodel import QueuedPrompt, TimelineMessage
 from trimpoint.cli.terminal import printable
 from trimpoint.core.model.decision import counted
 from trimpoint.tui.model.own_commands import own_command
-from trimpoint.tui.model.prompt import text_of
+from trimpoint.tui.model.prompt import text_of, typed_again
 from trimpoint.tui.model.state import ChatState, Tone
 from trimpoint.tui.model.transcript import Transcript
 from trimpoint.tui.session.chat import Chat
@@ -138,7 +138,7 @@ class ChatApp(OtherScreens):
             self._remembered = transcript
             self._composer.prompts.add_older(
                 [
-                    entry.text
+                    typed_again(entry.text)
                     for entry in transcript.entries
                     if isinstance(entry, TimelineMessage) and entry.role == "user"
                 ]

@@ -12,6 +12,7 @@ from trimpoint_protocol.shapes.history import HistoryHit
 from trimpoint.cli.terminal import one_line
 from trimpoint.cli.views.age import short_age
 from trimpoint.tui.model.choosing import Option, matches
+from trimpoint.tui.model.prompt import typed_again
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.session.inquiries import Scope
 from trimpoint.tui.widgets.picker import Picker, columns
@@ -70,7 +71,8 @@ class PromptPicker(Picker[Found, str]):
 
     @work(exclusive=True)
     async def _read(self, hit: HistoryHit) -> None:
-        self.dismiss(await self._chat.inquiries.whole_text(hit))
+        text = await self._chat.inquiries.whole_text(hit)
+        self.dismiss(None if text is None else typed_again(text))
 
 
 def _options(found: list[Found]) -> list[Option[Found]]:

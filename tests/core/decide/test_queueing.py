@@ -299,3 +299,15 @@ def test_a_trim_keeps_the_queue() -> None:
     thread.do(trim(1))
     thread.settle()
     assert names(thread.state) == ["one"]
+
+
+def test_a_prompt_that_codex_names_by_its_id_is_recorded_whatever_it_reads() -> None:
+    thread = begun_from_queue()
+    thread.do(internal.AbandonOpenWork("The daemon was restarted."))
+    prompt = next_prompt(thread.state)
+    assert prompt is not None
+    turn_id, client_id = thread.state.turns[-1].id, prompt.client_user_message_id
+    said = ev.EntryRecorded(turn_id, "u", "message", "user", "[a file]", client_id=client_id)
+    thread.report(said)
+    [prompt] = [one for one in thread.state.queue if one.id == prompt.id]
+    assert is_recorded(thread.state, prompt) == turn_id

@@ -173,8 +173,6 @@ class WithinTurns:
         check and the return.
         """
         policy, at_ms = self._registry.policy, now_ms()
-        if self._is_off(writer.thread_id):
-            return None
         if not await off_loop(writer.state, lambda now: is_pause_due(now, policy, at_ms)):
             return None
         before = _step(writer.state)
@@ -182,6 +180,8 @@ class WithinTurns:
             return None
         is_same = _step(writer.state) == before and is_between_steps(writer.state)
         if not is_same or self._starts.unread.has_any(writer.state):
+            return None
+        if self._is_off(writer.thread_id):  # a report may have come meanwhile
             return None
         return writer.state.running_turn_id
 

@@ -16,29 +16,21 @@ PATCH = """apply_patch <<'EOF'
 +added
 *** End Patch
 EOF"""
-# Where the words stand on the screen, in Neovim's own grid.
-PLACE = """
-local words = ...
-vim.cmd.redraw()
-for row = 1, vim.o.lines do
-  local cells = {}
-  for column = 1, vim.o.columns do
-    cells[column] = vim.fn.screenstring(row, column)
-  end
-  local at = table.concat(cells):find(words, 1, true)
-  if at then
-    return { row - 1, vim.fn.strcharlen(table.concat(cells):sub(1, at - 1)) }
-  end
-end
-"""
 
 
-async def _click(editor: Editor, words: str, button: str = "left", times: int = 1) -> None:
-    await editor.shows(words)
-    row, column = await editor.lua(PLACE, words)
-    for _ in range(times):
-        for action in ("press", "release"):
-            await editor.request("nvim_input_mouse", button, action, "", 0, row, column)
+async def _click(
+    editor: Editor, words: str, button: str = "left", *, of_list: bool = False
+) -> None:
+    """Clicks on words of the screen. A list has scrolled to its place once its last line is there."""
+
+    def is_shown(screen: str) -> bool:
+        last = screen.rstrip().rpartition("\n")[2]
+        return words in screen and (not of_list or last.startswith("Type number"))
+
+    rows = (await editor.shows(is_shown)).split("\n")
+    row = next(number for number, line in enumerate(rows) if words in line)
+    for action in ("press", "release"):
+        await editor.request("nvim_input_mouse", button, action, "", 0, row, rows[row].index(words))
 
 
 async def test_a_change_opens_its_file_at_the_line_by_key_and_by_mouse() -> None:
@@ -70,11 +62,11 @@ async def test_room_is_made_and_settings_are_chosen_with_the_mouse_alone() -> No
         await editor.lua(UNHURRIED)
         await _click(editor, "first answer", "right")
         await editor.shows("Turn 1")
-        await _click(editor, "Make room here")
+        await _click(editor, "Make room here", of_list=True)
         await editor.shows("Make room at turn 1")
-        await _click(editor, "Clear turn 1: ")
+        await _click(editor, "Clear turn 1: ", of_list=True)
         await editor.shows("Yes, clear")
-        await _click(editor, "Yes, clear")
+        await _click(editor, "Yes, clear", of_list=True)
         await editor.history_has("To undo")
         await editor.until(IDLE)
         await _click(editor, "never ask")
@@ -84,6 +76,7 @@ async def test_room_is_made_and_settings_are_chosen_with_the_mouse_alone() -> No
         await editor.until("vim.fn.bufname() == 'trimpoint://context'")
         await editor.command("close")
         await editor.command("Trimpoint chat")
+        await editor.until("vim.bo.filetype == 'trimpoint_prompt'")
         chat.house.script.then(say("third answer"))
         await editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'Three?' })")
         await _click(editor, "<CR> sends")

@@ -82,8 +82,13 @@ function M.prompt(entry, number)
     lines[#lines + 1] = (index == 1 and "❯ " or "  ") .. line
     marks[#marks + 1] = M.whole(index, "TrimpointPrompt")
   end
-  -- On the empty line: it covers none of the prompt.
-  marks[#marks + 1] = number and at_right(0, ("turn %d"):format(number), "TrimpointQuiet") or nil
+  if number then
+    local words = ("turn %d"):format(number)
+    -- It covers neither the prompt nor the words of a fold, which begins with the empty line.
+    local place = entry.trimmed and M.behind(1, words, "TrimpointQuiet")
+      or at_right(0, words, "TrimpointQuiet")
+    marks[#marks + 1] = place
+  end
   return M.finished({ lines = lines, marks = marks, trimmed = entry.trimmed })
 end
 

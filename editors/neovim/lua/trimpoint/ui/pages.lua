@@ -23,7 +23,7 @@ local function buffer_named(name)
   vim.api.nvim_buf_set_name(buffer, name)
   vim.bo[buffer].bufhidden = "wipe"
   vim.bo[buffer].modeline = false
-  vim.keymap.set("n", "q", "<Cmd>close<CR>", { buffer = buffer, desc = "Close" })
+  vim.keymap.set("n", "q", windows.close_page, { buffer = buffer, desc = "Close" })
   return buffer
 end
 

@@ -111,13 +111,16 @@ function M.open_below(buffer)
   vim.api.nvim_win_set_buf(0, buffer)
   vim.wo.winfixheight = false
   local page = vim.api.nvim_get_current_win()
+  vim.api.nvim_win_set_var(page, "trimpoint_before", before)
   local function put_back(was_current)
     for window, height in pairs(heights) do
       if vim.api.nvim_win_is_valid(window) then
         vim.api.nvim_win_set_height(window, height)
       end
     end
-    if was_current and vim.api.nvim_win_is_valid(before) then
+    -- Unless a chat was gone to meanwhile.
+    local is_elsewhere = not vim.bo.filetype:find("^trimpoint")
+    if was_current and is_elsewhere and vim.api.nvim_win_is_valid(before) then
       vim.api.nvim_set_current_win(before)
     end
   end
@@ -131,6 +134,15 @@ function M.open_below(buffer)
       end)
     end,
   })
+end
+
+--- Closes the page in this window, and goes back to where the person was.
+function M.close_page()
+  local page, before = vim.api.nvim_get_current_win(), vim.w.trimpoint_before
+  if before and vim.api.nvim_win_is_valid(before) then
+    vim.api.nvim_set_current_win(before)
+  end
+  pcall(vim.api.nvim_win_close, page, false)
 end
 
 --- Goes to a window of this tab that shows a file; one is made if there is none.

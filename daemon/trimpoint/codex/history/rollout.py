@@ -146,7 +146,8 @@ def _ended(found: dict[str, TurnItems], turn_id: str | None) -> TurnItems:
 def has_end_of_turn(lines: Sequence[bytes], turn_id: str) -> bool:
     """Returns whether the end of this turn is there."""
     name = turn_id.encode()
-    return any(name in line and b'"task_complete"' in line for line in reversed(lines))
+    ends = [f'"{kind}"'.encode() for kind in TURN_ENDS]
+    return any(name in line and any(end in line for end in ends) for line in reversed(lines))
 
 
 def has_turns(lines: Iterable[bytes]) -> bool:

@@ -136,13 +136,29 @@ def _first_line(path: str) -> _Meta | None:
         return None
 
 
-def lines_of_thread(path: str) -> list[bytes]:
+def lines_of_thread(path: str) -> list[bytes] | None:
     """Returns the lines of all files of the thread that the file at `path` belongs to, also those
-    that were taken back.
+    that were taken back; None if one of them cannot be decompressed.
     """
     name, home = _NAME.fullmatch(Path(path).name), _codex_home(Path(path))
-    files = _files(home, name["thread"]) if name is not None and home is not None else ()
-    return [line for file in files for line in _lines_of(file.path)]
+    lines: list[bytes] = []
+    for file in _files(home, name["thread"]) if name is not None and home is not None else ():
+        found = _lines_of(file.path)
+        if not found and file.path.name.endswith(COMPRESSED):
+            return None
+        lines += found
+    return lines
+
+
+def is_damaged(path: str) -> bool:
+    """Returns whether the file is there, can be read, and does not begin as a rollout does."""
+    try:
+        with open(path, "rb") as file:
+            return _decode_first_line(file.readline(LONGEST_FIRST_LINE)).payload.id is None
+    except OSError:
+        return False
+    except (ValueError, msgspec.MsgspecError):
+        return True
 
 
 def own_lines(path: str) -> list[bytes]:

@@ -5,12 +5,14 @@ meanwhile.
 from typing import Any
 
 import msgspec
+from anyio import to_thread
 from msgspec import Raw
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.errors import ProviderError, RolloutCut
 from trimpoint.codex.appserver.supervisor import CodexLink, is_archived_error, is_damaged_error
 from trimpoint.codex.appserver.versions import forgets_settings
+from trimpoint.codex.history.rollout_files import is_damaged
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.operations.history.resync import catch_up
@@ -84,6 +86,8 @@ class Resumption:
         lacks_name = has_other or writer.state.name_unconfirmed
         missed = await catch_up(self._link, writer.state, generation)
         record_missed(writer, missed)
+        if missed.is_cut:
+            raise RolloutCut
         changes = {} if missed.is_anything else self._lost_settings(writer.state, params, answer)
         if missed.is_anything or lasting(params) or not changes:
             settings = resumed_settings(writer.state.settings, params, answer)
@@ -142,7 +146,8 @@ class Resumption:
         try:
             return await self._link.request("thread/resume", params)
         except ProviderError as error:
-            if is_damaged_error(error):
+            path = writer.state.generation.rollout_path
+            if is_damaged_error(error) and path and await to_thread.run_sync(is_damaged, path):
                 raise RolloutCut from error
             if not is_archived_error(error):
                 raise

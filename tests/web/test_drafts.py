@@ -60,6 +60,7 @@ async def test_a_handoff_begins_a_thread_and_each_shows_the_way_to_the_other(sta
     stage.will_answer(say("I begin."))
     await box.press("Enter")
     await page.locator(".main").get_by_text("I begin.", exact=True).wait_for()
+    await page.get_by_label("Settings of the thread").wait_for()
     await page.locator(".header-links", has_text="From one?").get_by_role("link").click()
     await page.wait_for_url(f"**/thread/{thread_id}")
     await page.locator(".main").get_by_text("apple-1.", exact=True).wait_for()

@@ -67,6 +67,7 @@ async def test_new_archives_the_thread_which_stays_readable_and_continues_in_the
     await stage.send("/new")
     await stage.page.get_by_text("Nothing said yet").wait_for()
     assert old not in stage.page.url
+    await stage.page.get_by_label("Settings of the thread").wait_for()
     assert await stage.page.locator(".header-title p").inner_text() == str(stage.house.worktree)
     await stage.page.locator("summary", has_text="Archived").click()
     await stage.page.locator(f".sidebar a[href='#/thread/{old}']").click()

@@ -192,7 +192,7 @@ export class App {
         if (outcome.newThreadId) {
             const notice = this.notice.value;
             this.select(outcome.newThreadId);
-            this.open.value?.joined();
+            this.open.value?.join().catch(() => {}); // the settings come with it
             this.notice.value = notice;
         }
         this.refreshSoon();

@@ -131,11 +131,11 @@ export class Thread {
 
     /**
      * Notes that the page is subscribed already, as the client that starts a thread is.
-     * @param {any} [answer] what the thread was started with
+     * @param {any} answer what the thread was started with
      */
     joined(answer) {
         this._isJoined = true;
-        this.settings.value = answer ? settingsOf(answer) : this.settings.value;
+        this.settings.value = settingsOf(answer);
     }
 
     /** Returns whether something is under way. */

@@ -2,11 +2,13 @@
 colours of code.
 """
 
+import shlex
+
 import anyio
 import pytest
 from trimpoint.testkit import run, say
 
-from tests.web.browser import expected, needs_browser
+from tests.web.browser import expected, needs_browser, until_counted
 from tests.web.stage import Stage
 
 PATCH = """apply_patch <<'EOF'
@@ -143,6 +145,61 @@ async def test_a_file_of_a_diff_is_read_whole_as_the_turn_left_it(stage: Stage) 
     await panel.get_by_role("button", name="Whole file").click()
     await whole.wait_for(state="detached")
     assert stage.page.faults == []
+
+
+async def test_a_file_of_a_diff_opens_in_the_editor_that_was_chosen(stage: Stage) -> None:
+    page, folder = stage.page, stage.house.worktree
+    await anyio.run_process(["git", "init", "-q"], cwd=folder)
+    (folder / "app.py").write_text("one\ntwo\n")
+    await stage.thread()
+    names = ["a b#c?.txt", "a\nb.txt", "\u202e\u05d0.txt"]
+    writes = "; ".join(f"echo x > {shlex.quote(name)}" for name in names)
+    stage.will_answer(run(f"{writes}; sed -i s/two/2/ app.py"), say("Done."))
+    await stage.send("one?")
+    await page.locator(".main").get_by_text("Done.", exact=True).wait_for()
+    await stage.idle()
+    await page.keyboard.press("Alt+2")
+    panel = page.locator(".panel")
+    await panel.get_by_role("button", name="Diff").click()
+    await until_counted(panel.locator(".diff"), 4)
+    link = panel.get_by_role("link", name="Open in the editor")
+    assert await link.count() == 0
+
+    async def choose(option: str, address: str = "") -> None:
+        await page.get_by_label("More").click()
+        await page.get_by_role("menuitem", name="Open files in").click()
+        dialog = page.get_by_role("dialog", name="Open files in")
+        await dialog.get_by_text(option).click()
+        if address:
+            await dialog.get_by_role("textbox").fill("javascript:alert(1)//{path}")
+            assert await dialog.get_by_role("button", name="Save").is_disabled()
+            await dialog.get_by_role("textbox").fill(address)
+        await dialog.get_by_role("button", name="Save").click()
+
+    async def addresses() -> set[str]:
+        await until_counted(link, 4)
+        return {await one.get_attribute("href") for one in await link.all()}
+
+    await choose("VS Code")
+    stem = f"vscode://file{folder}"
+    assert await addresses() == {
+        f"{stem}/a%20b%23c%3F.txt:1",
+        f"{stem}/a%0Ab.txt:1",
+        f"{stem}/%E2%80%AE%D7%90.txt:1",
+        f"{stem}/app.py:2",
+    }
+    for one in await link.all():
+        assert await one.evaluate("(link) => link.protocol") == "vscode:"
+    await choose("An address", "vscode://vscode-remote/ssh-remote+desk{path}:{line}")
+    assert f"vscode://vscode-remote/ssh-remote+desk{folder}/app.py:2" in await addresses()
+    await page.evaluate("""localStorage["trimpoint editor"] = '"javascript://a{path}"'""")
+    await page.reload()
+    await page.locator(".panel, textarea").first.wait_for()
+    await page.keyboard.press("Alt+2")
+    await panel.get_by_role("button", name="Diff").click()
+    await until_counted(panel.locator(".diff"), 4)
+    assert await link.count() == 0
+    assert page.faults == []
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -6,6 +6,7 @@ import { choicesOf, isKnown } from "../app/model/approval.js";
 import { asDiff, changesOf, counts } from "../app/model/changes.js";
 import { byPeriod } from "../app/model/threads.js";
 import { filesOf, numbered, sides } from "../app/model/diff.js";
+import { addressOf, changedLine, isTemplate } from "../app/model/file_link.js";
 import { fileTyped, pathsOf, spelledPath } from "../app/model/files.js";
 import { matching, turnTyped } from "../app/model/palette.js";
 import { viewOf } from "../app/model/views.js";
@@ -288,4 +289,39 @@ test("threads stand by the day on which they were used last", () => {
     const shown = byPeriod(days, now).map(([words, members]) => [words, members.length]);
     assert.deepEqual(shown, [["Today", 2], ["Yesterday", 2], ["Last 7 days", 1], ["Last 30 days", 1], ["Older", 1]]);
     assert.deepEqual(byPeriod([], now), []);
+});
+
+test("the address of a file is of an editor or the web, and its path stays a path", () => {
+    const code = "vscode://file{path}:{line}";
+    assert.equal(addressOf(code, "/a b/#?%.py", 7), "vscode://file/a%20b/%23%3F%25.py:7");
+    assert.equal(addressOf(code, "/a\nb/\u202ex\u05d0{line}", 7), "vscode://file/a%0Ab/%E2%80%AEx%D7%90%7Bline%7D:7");
+    assert.equal(addressOf("vscode://vscode-remote/ssh-remote+desk{path}:{line}", "/a", 7), "vscode://vscode-remote/ssh-remote+desk/a:7");
+    assert.equal(addressOf("idea://open?file={path}&line={line}", "/a&line=1", 7), "idea://open?file=/a%26line%3D1&line=7");
+    for (const path of ["a.py", "/../ssh-remote+other/a", "/a/./b", "/a/..", "/\ud800", ""]) {
+        assert.equal(addressOf(code, path, 7), null);
+    }
+    for (const template of [
+        "javascript:alert(1)//{path}", "javascript://file{path}", " javascript://file{path}", "data://a{path}", "file://{path}", "file://a{path}", "http://a{path}",
+        "https://{path}", "https:///{path}", "https://\\{path}", "vscode://file", "vscode://fi le{path}", "xvscode://file{path}", "{path}", "",
+    ]) {
+        assert.equal(isTemplate(template), false, template);
+        assert.equal(addressOf(template, "/a", 7), null);
+    }
+});
+
+test("a file opens where its first change is, and not when it is gone", () => {
+    assert.equal(changedLine(["@@ -4,3 +4,3 @@", " a", "-b", "+c", " d"]), 5);
+    assert.equal(changedLine(["@@ -4,2 +4,1 @@", " a", "-b"]), 4);
+    assert.equal(changedLine(["+a", "+b"]), 1);
+    assert.equal(changedLine(["Binary file."]), 1);
+    assert.equal(changedLine(["@@ -1,2 +0,0 @@", "-a", "-b"]), 0);
+});
+
+test("names that git quotes are read", () => {
+    const named = (/** @type {string} */ head) => filesOf(head)[0].path;
+    assert.equal(named("diff --git a/a b b/a b\n--- /dev/null\n+++ b/a b\t\n@@ -0,0 +1 @@\n+x\n"), "a b");
+    assert.equal(named('diff --git "a/a\\nb\\"\\001" "b/a\\nb\\"\\001"\n--- /dev/null\n+++ "b/a\\nb\\"\\001"\n@@ -0,0 +1 @@\n+x\n'), 'a\nb"\u0001');
+    assert.equal(named('diff --git "a/a\\tb" "b/a\\tb"\nnew file mode 100644\n'), "a\tb");
+    assert.equal(named('diff --git a/a "b/b\\\\"\nrename from a\nrename to "b\\\\"\n'), "b\\");
+    assert.equal(named("diff --git a/a b/a\nnew file mode 100644\n"), "a");
 });

@@ -46,6 +46,14 @@ export function counts(changes) {
  * @param {Change} change
  */
 export function placeOf(change) {
-    const moved = typeof change.kind === "string" ? null : change.kind?.move_path;
-    return `${change.path}${moved ? ` → ${moved}` : ""}`;
+    const file = fileOf(change);
+    return file === change.path ? file : `${change.path} → ${file}`;
+}
+
+/**
+ * Returns the path that a file has after a change.
+ * @param {Change} change
+ */
+export function fileOf({ path, kind }) {
+    return (typeof kind === "string" ? null : kind?.move_path) || path;
 }

@@ -1,6 +1,10 @@
 /**
  * Diffs: of several files, as git writes them, file by file; and of one, line by line or side by side. Pure.
  */
+import { own } from "./words.js";
+
+/** @type {Record<string, string>} */
+const ESCAPED = { a: "\u0007", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t", v: "\v" };
 
 /** @typedef {{path: string, text: string}} FileDiff `text` begins with its first hunk, or says why there is none */
 
@@ -18,11 +22,14 @@ export function filesOf(diff) {
     });
 }
 
-/** @param {string} head */
+/** Git quotes names with controls or quotes, and sets a tab behind those with blanks.
+ * @param {string} head
+ */
 function pathIn(head) {
-    const after = /^\+\+\+ b\/(.*)$/m.exec(head) ?? /^rename to (.*)$/m.exec(head);
-    const before = /^--- a\/(.*)$/m.exec(head) ?? /^diff --git a\/(.*) b\/\1$/m.exec(head) ?? /^diff --git (.*)$/m.exec(head);
-    return (after ?? before)?.[1] ?? "";
+    const after = /^\+\+\+ ("?)b\/(.*?)\1\t?$/m.exec(head) ?? /^rename to ("?)(.*)\1$/m.exec(head);
+    const before = /^--- ("?)a\/(.*?)\1\t?$/m.exec(head) ?? /^diff --git ("?)a\/(.*)\1 \1b\/\2\1$/m.exec(head) ?? /^diff --git ()(.*)$/m.exec(head);
+    const [, quote, path] = after ?? before ?? ["", "", ""];
+    return quote ? path.replace(/\\(?:(\d{3})|(.))/g, (_, octal, letter) => (octal ? String.fromCharCode(parseInt(octal, 8)) : (own(ESCAPED, letter) ?? letter))) : path;
 }
 
 /** @param {string} head */

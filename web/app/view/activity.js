@@ -6,7 +6,7 @@
  * @import {LiveItem} from "../model/live.js"
  * @import {Jump} from "../store/jumps.js"
  */
-import { asDiff, changesOf, counts, placeOf } from "../model/changes.js";
+import { asDiff, changesOf, counts, fileOf, placeOf } from "../model/changes.js";
 import { counted, duration, pathFrom } from "../model/format.js";
 import { visible } from "../model/hidden.js";
 import { own } from "../model/words.js";
@@ -166,7 +166,7 @@ function bodyOf(entry, folder) {
                     : html`<p class="quiet">No output.</p>`}
             `;
         case "fileChange":
-            return changesOf(detail).map((change) => html`<${Diff} path=${placeOf(change)} folder=${folder} text=${asDiff(change)} />`);
+            return changesOf(detail).map((change) => html`<${Diff} path=${placeOf(change)} file=${fileOf(change)} folder=${folder} text=${asDiff(change)} />`);
         case "reasoning":
         case "plan":
             return html`<${Markdown} text=${[...(detail?.summary ?? []), ...(detail?.content ?? [])].join("\n\n") || entry.text} />`;

@@ -33,7 +33,7 @@ export function Checkpoints({ app, thread }) {
         ${list && !list.repository && html`<p class="quiet">This thread works in no git repository, so no files are kept.</p>`}
         <ol class="checkpoints" reversed>
             ${list?.turns.toReversed().map((one) => html`
-                <${Checkpoint} key=${one.number} app=${app} thread=${thread} one=${one} hasFiles=${Boolean(list.repository)} revert=${() => setRevert(one.number)} />
+                <${Checkpoint} key=${one.number} app=${app} thread=${thread} one=${one} root=${list.repository} revert=${() => setRevert(one.number)} />
             `)}
         </ol>
         ${list !== null && list.older > 0 && html`<p class="quiet">${counted(list.older, "older turn")} not listed.</p>`}
@@ -41,8 +41,8 @@ export function Checkpoints({ app, thread }) {
     `;
 }
 
-/** @param {{app: App, thread: Thread, one: TurnCheckpoint, hasFiles: boolean, revert: () => void}} props `hasFiles`: files are kept at all */
-function Checkpoint({ app, thread, one, hasFiles, revert }) {
+/** @param {{app: App, thread: Thread, one: TurnCheckpoint, root: string | null, revert: () => void}} props `root`: the folder of the repository, null where no files are kept */
+function Checkpoint({ app, thread, one, root, revert }) {
     const [diff, setDiff] = useState(/** @type {CheckpointDiff | string | null} */ (null));
     const item = useRef(/** @type {HTMLElement | null} */ (null));
     const isWanted = app.wantedTurn.value === one.number;
@@ -66,7 +66,7 @@ function Checkpoint({ app, thread, one, hasFiles, revert }) {
     };
     const { changed } = one;
     const files = changed?.files ?? 0;
-    const problem = hasFiles && one.problem;
+    const problem = root && one.problem;
     return html`
         <li class=${`checkpoint ${one.trimmed ? "is-trimmed" : ""}`} ref=${item} value=${one.number}>
             <div class="checkpoint-head">
@@ -86,7 +86,7 @@ function Checkpoint({ app, thread, one, hasFiles, revert }) {
             </div>`}
             ${typeof diff === "string" && html`<p class="quiet">${diff}</p>`}
             ${diff !== null && typeof diff !== "string" && html`
-                ${filesOf(diff.diff ?? "").map((file) => html`<${Diff} key=${file.path} path=${file.path} text=${file.text}
+                ${filesOf(diff.diff ?? "").map((file) => html`<${Diff} key=${file.path} path=${file.path} file=${root && `${root}/${file.path}`} text=${file.text}
                     read=${() => app.session.read("checkpoint/file", { threadId: thread.id, moment: String(one.number), path: file.path })} />`)}${diff.truncated && html`<p class="quiet">The rest is left out.</p>`}`}
         </li>
     `;

@@ -8,6 +8,7 @@ import { activeFrom } from "../model/state.js";
 import { html, useLayoutEffect, useRef, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
 import { NewThread } from "./new_thread.js";
+import { EditorDialog } from "./open_file.js";
 import { Palette } from "./palette.js";
 
 /** @param {{title: string, close: () => void, isWide?: boolean, children?: any}} props */
@@ -47,6 +48,8 @@ export function Dialogs({ app }) {
             return html`<${Rename} app=${app} close=${close} />`;
         case "palette":
             return html`<${Palette} app=${app} close=${close} />`;
+        case "editor":
+            return html`<${EditorDialog} close=${close} />`;
         case "delete":
             return html`<${Delete} app=${app} close=${close} />`;
         case "clear":

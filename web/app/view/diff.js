@@ -10,14 +10,15 @@ import { visible } from "../model/hidden.js";
 import { keep, read } from "../store/kept.js";
 import { html, signal, useEffect, useMemo, useRef, useState } from "../vendor.js";
 import { Code, CopyButton, useLines } from "./code.js";
+import { OpenFile } from "./open_file.js";
 
 const MOST_LINES = 2000;
 const MOST_CHARACTERS = 200_000;
 const ROOM_PX = 880;
 const isSplit = signal(read("sides") === true);
 
-/** @param {{path?: string, folder?: string, text: string, read?: () => Promise<FileContent>}} props `read`: reads the whole file, as it became */
-export function Diff({ path, folder, text, read: readWhole }) {
+/** @param {{path?: string, file?: string | null, folder?: string, text: string, read?: () => Promise<FileContent>}} props `file`: its path from `/` on; `read`: reads the whole file, as it became */
+export function Diff({ path, file, folder, text, read: readWhole }) {
     const [whole, setWholeFile] = useState(/** @type {{text: string, isCode: boolean, isCut?: boolean} | null} */ (null));
     const [isWhole, setWhole] = useState(false);
     const { place, hasRoom } = useRoom();
@@ -34,10 +35,10 @@ export function Diff({ path, folder, text, read: readWhole }) {
             return;
         }
         try {
-            const file = await /** @type {() => Promise<FileContent>} */ (readWhole)();
-            const isCode = !file.binary && file.text !== null;
-            const all = file.text ?? "";
-            setWholeFile({ text: isCode ? all.slice(0, MOST_CHARACTERS) : "It is no text.", isCode, isCut: file.truncated || all.length > MOST_CHARACTERS });
+            const content = await /** @type {() => Promise<FileContent>} */ (readWhole)();
+            const isCode = !content.binary && content.text !== null;
+            const all = content.text ?? "";
+            setWholeFile({ text: isCode ? all.slice(0, MOST_CHARACTERS) : "It is no text.", isCode, isCut: content.truncated || all.length > MOST_CHARACTERS });
         } catch (error) {
             setWholeFile({ text: /** @type {Error} */ (error).message, isCode: false });
         }
@@ -45,7 +46,8 @@ export function Diff({ path, folder, text, read: readWhole }) {
     return html`
         <div class=${`diff ${isBeside ? "is-split" : ""}`} ref=${place}>
             <div class="diff-path" dir="ltr" title=${path}><span>${path && visible(pathFrom(path, folder))}</span>
-                ${path && html`<${CopyButton} text=${path} what="the path" />`}
+                ${file && html`<${OpenFile} file=${file} lines=${lines} />`}
+                ${path && html`<${CopyButton} text=${file || path} what="the path" />`}
                 ${readWhole && html`<button class="button is-small" aria-pressed=${whole !== null} onClick=${open}>Whole file</button>`}
                 ${hasRoom && html`<button class="button is-small" aria-pressed=${isBeside} onClick=${toggle}>Side by side</button>`}</div>
             ${whole && (whole.isCode ? html`<${Code} text=${whole.text} language=${endingOf(path)} />` : html`<p class="quiet">${whole.text}</p>`)}

@@ -83,7 +83,10 @@ function More({ app, thread }) {
         ...(app.offers("undo") && !archived
             ? /** @type {[string, string, () => void][]} */ ([["undo", "Undo the last trim", () => { app.command(thread, "/undo"); }]])
             : []),
-        ...(app.shell ? [] : /** @type {[string, string, () => void][]} */ ([["image", "Save as a picture", () => { savePicture(app, thread); }]])),
+        ...(app.shell ? [] : /** @type {[string, string, () => void][]} */ ([
+            ["image", "Save as a picture", () => { savePicture(app, thread); }],
+            ["file", "Open files in …", () => { app.dialog.value = "editor"; }],
+        ])),
         ["archive", archived ? "Unarchive" : "Archive", () => { app.dispatch(thread.id, { type: archived ? "thread.unarchive" : "thread.archive" }); }],
         ["close", "Delete …", () => { app.dialog.value = "delete"; }],
     ];

@@ -172,3 +172,22 @@ async def test_room_is_made_at_the_turn_under_the_cursor_after_a_preview() -> No
         await editor.keys("gg/third answer<CR>V/fourth answer<CR>x")
         await editor.shows("Make room: turns 3 to 4")
         await editor.keys("<Esc>")
+
+
+async def test_a_handoff_and_the_thread_it_began_lead_to_each_other() -> None:
+    async with opened_chat() as chat:
+        editor = chat.editor
+        await chat.turns("One?|first answer")
+        chat.house.script.then(say("The tests are open."))
+        await chat.type("/handoff write the tests")
+        await editor.shows("/accept draft:")
+        chat.house.script.then(say("I begin."))
+        await editor.keys("<Esc><CR>")
+        await editor.history_has("I begin.")
+        await editor.history_has("From One?")
+        await editor.command("Trimpoint timeline")
+        await editor.keys("gg/From One<CR><CR>")
+        await editor.history_has("first answer")
+        await editor.history_has("Handed off to write the tests")
+        await editor.keys("gg/Handed off<CR><CR>")
+        await editor.history_has("I begin.")

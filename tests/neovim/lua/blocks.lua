@@ -11,7 +11,7 @@ local divider = {
   expanded = true, trimKind = "boundary", pinnedCount = 0,
 }
 local thread = {
-  id = "t", cwd = "/w", requests = {}, queue = {}, revision = 0,
+  id = "t", cwd = "/w", requests = {}, queue = {}, revision = 0, links = {}, titles = {},
   turns = { a = { number = 1, status = "completed" }, b = { number = 2, status = "running", error = "no\nmodel" } },
   entries = {
     message("a", "1", "user", "one", true),
@@ -79,3 +79,9 @@ assert(builder:build(scene)[5].trimmed and not first[5].trimmed, "what changed i
 local long = { kind = "activity", activity = "commandExecution", turnId = "b", id = "8", title = "x", detail = { command = "/bin/bash -lc 'one\ntwo\nthree'", aggregatedOutput = "out\n" } }
 assert(vim.deep_equal(rows.activity(long, false).lines, { "$ one … (3 lines)", "  │ one", "  │ two", "  │ three", "  │ out" }), vim.inspect(rows.activity(long, false).lines))
 assert(rows.end_words({ status = "failed", error = '{"error":{"message":"no money"}}' }) == "✗ The turn failed: no money")
+
+thread.links = { { words = "From ", id = "p" }, { words = "Handed off to ", id = "h", goal = "write tests" }, { words = "Handed off to ", id = "gone" } }
+thread.titles, thread.revision = { p = "the plan", h = "I begin." }, thread.revision + 1
+local linked = builder:build(scene)
+assert(vim.deep_equal(vim.list_slice(lines_of(linked), 2, 4), { "From the plan", "Handed off to write tests", "Handed off to another thread" }))
+assert(linked[2].act == "thread" and linked[2].thread_id == "p" and linked[5].thread_id == nil, "<CR> opens it")

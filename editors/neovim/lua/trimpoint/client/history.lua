@@ -1,6 +1,7 @@
 --- Reads a thread's history: the newest entries after a snapshot, older ones page by page.
 local model = require("trimpoint.model.thread")
 local session = require("trimpoint.client.session")
+local threads = require("trimpoint.client.threads")
 
 local M = {}
 
@@ -32,6 +33,9 @@ function M.of_snapshot(snapshot, wanted)
       return nil, refusal
     end
   until fresh.cursor == nil or #fresh.entries >= wanted
+  for _, known in ipairs(#fresh.links > 0 and threads.own() or {}) do
+    fresh.titles[known.id] = known.title ~= "" and known.title or nil
+  end
   return fresh, nil
 end
 

@@ -67,6 +67,18 @@ function Builder:_header(scene)
     marks[#marks + 1] = where and rows.behind(0, where, "TrimpointQuiet") or nil
     return rows.finished({ lines = lines, marks = marks })
   end)
+  for _, link in ipairs(thread and thread.links or {}) do
+    local named = link.goal or thread and thread.titles[link.id] or "another thread"
+    local words = link.words .. text.one_line(named, 60)
+    self:_add("link " .. link.id, words, function()
+      return rows.finished({
+        lines = { words },
+        marks = { rows.whole(0, "TrimpointQuiet") },
+        act = "thread",
+        thread_id = link.id,
+      })
+    end)
+  end
   if thread and thread.cursor then
     self:_add("older", "", function()
       local words = "↑ Older entries: <CR> here loads them"
@@ -171,9 +183,10 @@ function Builder:_footer(scene)
       marks[#marks + 1] = rows.whole(#lines - 1, notice.group)
     end
   end
-  local act = scene.thread and scene.thread.new_thread_id and "new-thread" or nil
+  local next_id = scene.thread and scene.thread.new_thread_id
   self:_add("footer", table.concat(lines, "\n"), function()
-    return rows.finished({ lines = lines, marks = marks, act = act })
+    local act = next_id and "thread" or nil
+    return rows.finished({ lines = lines, marks = marks, act = act, thread_id = next_id })
   end)
 end
 

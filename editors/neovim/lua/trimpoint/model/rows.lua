@@ -19,7 +19,8 @@ local M = {}
 ---@field trimmed boolean no longer in the agent's context
 ---@field markdown? { first: integer, last: integer } rows, from 0
 ---@field turn_id? string
----@field act? string what <CR> does here: older | answer | again | new-thread | queued
+---@field act? string what <CR> does here: older | answer | again | thread | queued
+---@field thread_id? string of another thread, which <CR> opens
 ---@field prompt_id? string of a prompt that waits
 ---@field fold_words? string
 ---@field places? trimpoint.Place[] where the lines from `first_place` on are in the files

@@ -19,6 +19,8 @@ local ENDED = { ready = true, failed = true, cancelled = true }
 ---@field archived boolean
 ---@field read_only? string
 ---@field new_thread_id? string
+---@field links trimpoint.Link[] the thread that it was begun from, and its handoffs
+---@field titles table<string, string> of those that are known
 ---@field sequence integer
 ---@field revision integer counts the changes
 ---@field turns table<string, trimpoint.Turn>
@@ -32,6 +34,11 @@ local ENDED = { ready = true, failed = true, cancelled = true }
 ---@field queue_hold? { reason: string, message: string } why they are not sent
 ---@field cursor? string where the next older page begins; nil when all is loaded
 
+---@class trimpoint.Link
+---@field words string
+---@field id string
+---@field goal? string
+
 ---@class trimpoint.Queued
 ---@field id string
 ---@field input table[]
@@ -40,7 +47,13 @@ local ENDED = { ready = true, failed = true, cancelled = true }
 ---@param snapshot table
 ---@return trimpoint.Thread
 function M.new(snapshot)
-  local turns = {}
+  local turns, links = {}, {}
+  if snapshot.parentThreadId then
+    links[1] = { words = "From ", id = snapshot.parentThreadId }
+  end
+  for _, handoff in ipairs(snapshot.handoffs or {}) do
+    links[#links + 1] = { words = "Handed off to ", id = handoff.threadId, goal = handoff.goal }
+  end
   for number, turn in ipairs(snapshot.turns) do
     turns[turn.id] = { number = number, status = turn.status, error = turn.error }
   end
@@ -51,6 +64,8 @@ function M.new(snapshot)
     archived = snapshot.archived,
     read_only = snapshot.readOnly,
     new_thread_id = snapshot.newThreadId,
+    links = links,
+    titles = {},
     sequence = snapshot.sequence,
     revision = 0,
     turns = turns,
@@ -273,6 +288,7 @@ local FOLDS = {
   ["thread.reverted"] = reload,
   ["thread.context-pinned"] = reload,
   ["thread.context-unpinned"] = reload,
+  ["thread.handed-off"] = reload,
 }
 
 --- Applies an event; one that is known already changes nothing.

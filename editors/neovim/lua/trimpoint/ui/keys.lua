@@ -47,8 +47,8 @@ local ACTS = {
       require("trimpoint.ui.queue").ask(chat, block.prompt_id)
     end)
   end,
-  ["new-thread"] = function(chat)
-    chat:go_on_as(chat.talk.thread.new_thread_id)
+  thread = function(chat, block)
+    chat:go_on_as(block.thread_id)
   end,
 }
 

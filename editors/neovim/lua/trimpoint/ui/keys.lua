@@ -92,17 +92,28 @@ local function with_turn(act)
   end
 end
 
-local function diff_turn()
-  with_turn(function(_, turn)
-    vim.cmd.Trimpoint({ "diff", tostring(turn.number) })
+---@param turn trimpoint.Turn
+local function diff_turn(_, turn)
+  vim.cmd.Trimpoint({ "diff", tostring(turn.number) })
+end
+
+---@param chat trimpoint.Chat
+---@param turn trimpoint.Turn
+local function revert_to_turn(chat, turn)
+  task.run(function()
+    slash.run(chat, ("/revert %d"):format(turn.number))
   end)
 end
 
-local function revert_to_turn()
-  with_turn(function(chat, turn)
-    task.run(function()
-      slash.run(chat, ("/revert %d"):format(turn.number))
-    end)
+---@param chat trimpoint.Chat
+---@param first trimpoint.Turn
+---@param last trimpoint.Turn
+local function make_room_at(chat, first, last)
+  task.run(function()
+    local typed = pickers.act(first.number, last.number, chat.talk.thread.turn_count)
+    if typed then
+      slash.run(chat, typed, false, true)
+    end
   end)
 end
 
@@ -113,16 +124,11 @@ local function make_room()
   local chat = chat_here()
   local one = chat and chat:turn_here(math.min(first, last))
   local other = chat and chat:turn_here(math.max(first, last))
-  if not chat or not one or not other then
+  if chat and one and other then
+    make_room_at(chat, one, other)
+  else
     say.info("No turn is under the cursor.")
-    return
   end
-  task.run(function()
-    local typed = pickers.act(one.number, other.number, chat.talk.thread.turn_count)
-    if typed then
-      slash.run(chat, typed, false, true)
-    end
-  end)
 end
 
 local function open_file()
@@ -132,7 +138,7 @@ local function open_file()
   end
 end
 
---- With the mouse: what can be done with the turn that was clicked.
+--- With the mouse: what can be done with the turn that was clicked, wherever the cursor is by then.
 local function ask_what()
   local chat = chat_here()
   local turn = chat and chat:turn_here()
@@ -144,13 +150,34 @@ local function ask_what()
     return
   end
   local acts = {
-    { words = "Make room here …", act = make_room },
-    { words = "What it changed in the files", act = diff_turn },
-    { words = "Go back to where it was after it …", act = revert_to_turn },
+    {
+      words = "Make room here …",
+      act = function()
+        make_room_at(chat, turn, turn)
+      end,
+    },
+    {
+      words = "What it changed in the files",
+      act = function()
+        diff_turn(chat, turn)
+      end,
+    },
+    {
+      words = "Go back to where it was after it …",
+      act = function()
+        revert_to_turn(chat, turn)
+      end,
+    },
   }
-  local file = places.file(chat, places.at(chat, vim.fn.line(".") - 1))
+  local place = places.at(chat, vim.fn.line(".") - 1)
+  local file = places.file(chat, place)
   if file then
-    table.insert(acts, 1, { words = "Open " .. vim.fn.fnamemodify(file, ":~:."), act = open_file })
+    table.insert(acts, 1, {
+      words = "Open " .. vim.fn.fnamemodify(file, ":~:."),
+      act = function()
+        places.open(chat, place)
+      end,
+    })
   end
   task.run(function()
     local chosen = choose.from(acts, {
@@ -171,7 +198,14 @@ end
 function M.map_mouse(buffer)
   vim.keymap.set({ "n", "i" }, "<RightMouse>", function()
     vim.cmd.stopinsert()
-    vim.api.nvim_feedkeys(vim.keycode("<LeftMouse>"), "n", false)
+    -- A left button that is fed here is never let go: what is clicked next would count as dragged.
+    local clicked = vim.fn.getmousepos()
+    if vim.api.nvim_win_is_valid(clicked.winid) then
+      vim.api.nvim_set_current_win(clicked.winid)
+    end
+    if clicked.line > 0 then
+      vim.api.nvim_win_set_cursor(0, { clicked.line, math.max(0, clicked.column - 1) })
+    end
     vim.defer_fn(ask_what, 0)
   end, { buffer = buffer, desc = "What can be done with the turn" })
 end
@@ -209,11 +243,15 @@ function M.map(buffer)
   map("[[", function()
     jump(-1)
   end, "The prompt before")
-  map("d", diff_turn, "What the turn changed in the files")
+  map("d", function()
+    with_turn(diff_turn)
+  end, "What the turn changed in the files")
   map("x", make_room, "Clear, compact or mask at this turn")
   local words = "Clear, compact or mask these turns"
   vim.keymap.set("x", "x", make_room, { buffer = buffer, desc = words, nowait = true })
-  map("R", revert_to_turn, "Take the thread back to where it was after this turn")
+  map("R", function()
+    with_turn(revert_to_turn)
+  end, "Take the thread back to where it was after this turn")
   map("<C-c>", "<Cmd>Trimpoint interrupt<CR>", "Interrupt the turn")
   map("q", function()
     local chat = chat_here()

@@ -99,6 +99,26 @@ end
 
 local PAGE_SHARE = 0.4
 
+---@type table<integer, { before: integer, heights: table<integer, integer> }> of a page: where the
+---person was, and the windows that have a height of their own
+local pages = {}
+
+---@param heights table<integer, integer>
+local function give_back(heights)
+  for window, height in pairs(heights) do
+    if vim.api.nvim_win_is_valid(window) then
+      vim.api.nvim_win_set_height(window, height)
+    end
+  end
+end
+
+---@param window integer
+local function go_to(window)
+  if vim.api.nvim_win_is_valid(window) then
+    vim.api.nvim_set_current_win(window)
+  end
+end
+
 --- Shows a buffer in a window of its own below the others; when it is closed, the person is where
 --- they were, and the windows that have a height of their own have it again.
 ---@param buffer integer
@@ -111,38 +131,37 @@ function M.open_below(buffer)
   vim.api.nvim_win_set_buf(0, buffer)
   vim.wo.winfixheight = false
   local page = vim.api.nvim_get_current_win()
-  vim.api.nvim_win_set_var(page, "trimpoint_before", before)
-  local function put_back(was_current)
-    for window, height in pairs(heights) do
-      if vim.api.nvim_win_is_valid(window) then
-        vim.api.nvim_win_set_height(window, height)
-      end
-    end
-    -- Unless a chat was gone to meanwhile.
-    local is_elsewhere = not vim.bo.filetype:find("^trimpoint")
-    if was_current and is_elsewhere and vim.api.nvim_win_is_valid(before) then
-      vim.api.nvim_set_current_win(before)
-    end
-  end
+  pages[page] = { before = before, heights = heights }
   vim.api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(page),
     once = true,
     callback = function()
+      if not pages[page] then
+        return -- It was closed by its key.
+      end
+      pages[page] = nil
       local was_current = vim.api.nvim_get_current_win() == page
       vim.schedule(function()
-        put_back(was_current)
+        give_back(heights)
+        -- Unless a chat was gone to meanwhile.
+        if was_current and not vim.bo.filetype:find("^trimpoint") then
+          go_to(before)
+        end
       end)
     end,
   })
 end
 
---- Closes the page in this window, and goes back to where the person was.
+--- Closes the page in this window, and goes back at once, before another key is taken.
 function M.close_page()
-  local page, before = vim.api.nvim_get_current_win(), vim.w.trimpoint_before
-  if before and vim.api.nvim_win_is_valid(before) then
-    vim.api.nvim_set_current_win(before)
+  local page = vim.api.nvim_get_current_win()
+  local known = pages[page]
+  pages[page] = nil
+  if known then
+    go_to(known.before)
   end
   pcall(vim.api.nvim_win_close, page, false)
+  give_back(known and known.heights or {})
 end
 
 --- Goes to a window of this tab that shows a file; one is made if there is none.

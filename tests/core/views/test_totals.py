@@ -141,6 +141,13 @@ def test_a_trim_before_the_first_call_counts() -> None:
     assert totals_text(shown) == "1 thread: 0 calls, 1 clear\nunknown: 0 calls, 1 clear"
 
 
+def test_a_trim_that_a_fork_has_inherited_counts_where_it_was_made() -> None:
+    thread = started(turns=2)
+    thread.clear(0)
+    thread.state.created_at_ms = thread.state.trim_points[-1].created_at_ms + 1
+    assert summed(spending(thread)).total.trims == {}
+
+
 def test_the_text_tells_the_sums_and_what_is_missing() -> None:
     thread = started()
     call(thread, 100_000)

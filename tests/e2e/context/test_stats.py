@@ -35,3 +35,20 @@ async def test_the_sums_are_what_codex_reported(harness: Harness) -> None:
     assert [row["key"] for row in shown["thread"]["rows"]] == [talk.thread_id]
     assert outcome["stats"] == shown["model"]
     assert outcome["said"].startswith("1 thread: 3 calls, 121k tokens in (50% cached)")
+
+
+async def test_what_a_fork_inherits_is_counted_once(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        gauge = MeterProbe(talk)
+        await gauge.turn(30_000)
+        assert (await talk.type("/clear 0"))["status"] == "completed"
+        await gauge.turn(20_000)
+        before = await talk.client.request("stats/read", by="thread")
+        fork = await talk.fork()
+        inherited = await talk.client.request("stats/read", by="thread")
+        assert {**inherited["total"], "threads": 1} == before["total"]
+        await MeterProbe(fork).turn(40_000)
+        total = (await talk.client.request("stats/read", by="thread"))["total"]
+    assert (total["calls"], total["inputTokens"]) == (3, 90_000)
+    assert total["trims"] == {"clear": 1}
+    assert total["sparedTokens"] == before["total"]["sparedTokens"]

@@ -44,10 +44,14 @@ class Asked(NamedTuple):
 
 
 def encoded_spent(state: ThreadState) -> bytes:
-    """Returns what a thread's calls took, with the trims that are in effect, for the catalogue."""
+    """Returns what a thread's calls took, with its trims that are in effect, for the
+    catalogue.
+    """
     rows = [msgspec.structs.replace(row, trims={}) for row in state.usage.spent]
     quarters = [row.quarter for row in rows]
     for trim in state.boundaries:
+        if trim.created_at_ms < state.created_at_ms:
+            continue  # a fork has inherited it
         quarter = quarter_of(trim.created_at_ms)
         # Made with the model that had spoken last.
         place = max(0, bisect_right(quarters, quarter) - 1)

@@ -23,6 +23,7 @@ from benchmarks.budgets import (
     relay,
     session_logs,
     start,
+    stats,
     waiting,
 )
 from benchmarks.measures import Outcome
@@ -94,6 +95,7 @@ ROWS = (
     ),
     Row("chat", "The terminal UI on 100,000 turns: first paint, a key, memory", chat.run),
     Row("start", "Start and memory with many idle threads, against none", start.run),
+    Row("stats", "The sums over many threads, cold and warm", stats.run),
     Row(
         "session-real",
         "Sessions of Claude Code as long work makes them, against decoding their bytes",

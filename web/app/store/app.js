@@ -70,7 +70,7 @@ export class App {
         this.isListOpen = signal(false);
         /** @type {Signal<string>} what the panel searches for */
         this.wantedSearch = signal("");
-        /** @type {Signal<"new" | "rename" | "clear" | "delete" | "editor" | "palette" | null>} */
+        /** @type {Signal<"new" | "rename" | "clear" | "delete" | "editor" | "palette" | "stats" | null>} */
         this.dialog = signal(null);
         /** @type {Signal<SessionOverview | null>} the session of another agent that is read */
         this.shownSession = signal(null);

@@ -10,6 +10,7 @@ import { Icon } from "./icons.js";
 import { NewThread } from "./new_thread.js";
 import { EditorDialog } from "./open_file.js";
 import { Palette } from "./palette.js";
+import { StatsDialog } from "./stats.js";
 
 /** @param {{title: string, close: () => void, isWide?: boolean, children?: any}} props */
 export function Dialog({ title, close, isWide, children }) {
@@ -50,6 +51,8 @@ export function Dialogs({ app }) {
             return html`<${Palette} app=${app} close=${close} />`;
         case "editor":
             return html`<${EditorDialog} close=${close} />`;
+        case "stats":
+            return html`<${StatsDialog} app=${app} close=${close} />`;
         case "delete":
             return html`<${Delete} app=${app} close=${close} />`;
         case "clear":

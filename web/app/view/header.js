@@ -87,6 +87,7 @@ function More({ app, thread }) {
             ["image", "Save as a picture", () => { savePicture(app, thread); }],
             ["file", "Open files in …", () => { app.dialog.value = "editor"; }],
         ])),
+        ["layers", "What all threads took", () => { app.dialog.value = "stats"; }],
         ["archive", archived ? "Unarchive" : "Archive", () => { app.dispatch(thread.id, { type: archived ? "thread.unarchive" : "thread.archive" }); }],
         ["close", "Delete …", () => { app.dialog.value = "delete"; }],
     ];

@@ -88,6 +88,6 @@ function offersFor(app, typed, commands) {
     ];
     const threads = (app.threads.value ?? []).filter((one) => !one.archived && one.id !== thread?.id);
     const themes = isInEditor() ? [] : THEMES.map((one) => offer(`Theme: ${one}`, one === theme.value ? "now" : "", () => chooseTheme(one)));
-    const all = [...here, ...themes, ...(app.shell ? [] : [offer("Open files in an editor", "", () => { app.dialog.value = "editor"; })]), offer("New thread", "Alt+N", () => { app.dialog.value = "new"; }), ...threadOffers(threads, (id) => app.select(id))];
+    const all = [...here, ...themes, ...(app.shell ? [] : [offer("Open files in an editor", "", () => { app.dialog.value = "editor"; })]), offer("What all threads took", "", () => { app.dialog.value = "stats"; }), offer("New thread", "Alt+N", () => { app.dialog.value = "new"; }), ...threadOffers(threads, (id) => app.select(id))];
     return matching(all, typed);
 }

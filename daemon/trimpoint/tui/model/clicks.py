@@ -10,10 +10,13 @@ from rich.text import Text
 
 _KEY = re.compile(
     r"(?<![^\s·(])((?:(?:Ctrl|Alt|Shift)\+|\^)*"
-    r"(?:Enter|Esc|Tab|Del|Space|F1|Home|End|[A-Z?↑↓]))(?=[ ;]|$)"
+    r"(?:Enter|Esc|Tab|Del|Space|F1|Home|End|PgUp|PgDn|[A-Z?/@↑↓]))(?=[ ;]|$)"
 )
 _META = "trimpoint_key"
-_NAMES = {"esc": "escape", "del": "delete", "?": "question_mark", "↑": "up", "↓": "down"}
+_NAMES = {
+    "esc": "escape", "del": "delete", "?": "question_mark", "↑": "up", "↓": "down",
+    "pgup": "pageup", "pgdn": "pagedown",
+}  # fmt: skip
 
 
 def keyed(words: str, style: str = "") -> Text:

@@ -18,14 +18,15 @@ from trimpoint.cli.terminal import printable
 from trimpoint.core.model.decision import counted
 from trimpoint.tui.model.own_commands import own_command
 from trimpoint.tui.model.prompt import text_of, typed_again
-from trimpoint.tui.model.state import ChatState, Tone
+from trimpoint.tui.model.state import ChatState, LinkState, Tone
 from trimpoint.tui.model.transcript import Transcript
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.terminal import is_there
 from trimpoint.tui.widgets.alerts import Alerts
 from trimpoint.tui.widgets.bars import SPIN_S, ActivityBar, StatusBar
 from trimpoint.tui.widgets.bindings import BINDINGS, EVERYWHERE
-from trimpoint.tui.widgets.composer import CommandMenu, Composer
+from trimpoint.tui.widgets.command_menu import CommandMenu
+from trimpoint.tui.widgets.composer import Composer
 from trimpoint.tui.widgets.driver import ChatDriver
 from trimpoint.tui.widgets.editor import ENDED_BADLY, edited
 from trimpoint.tui.widgets.help_screen import ReadScreen
@@ -156,7 +157,11 @@ class ChatApp(OtherScreens):
 
     def _show_bars(self) -> None:
         is_running = self._state.turn_id is not None
-        self._composer.show_turn(is_running=is_running, settings=self._state.settings)
+        self._composer.show_turn(
+            is_running=is_running, settings=self._state.settings,
+            is_said=is_running and self._state.question is None,
+            is_connected=self._state.link is LinkState.CONNECTED,
+        )  # fmt: skip
         menu = self._menu.outer_size.height if self._menu.display else 0
         below = self._composer.outer_size.height + menu + 1
         is_behind = self._transcript.is_behind
@@ -200,6 +205,9 @@ class ChatApp(OtherScreens):
         if not await self._chat.submit(text, is_later=is_later):
             self._composer.put_before(text)
         self.show_state()
+
+    def on_command_menu_taken(self) -> None:
+        self._composer.action_send()
 
     def on_composer_wants_queued(self) -> None:
         if self._state.queue:

@@ -4,6 +4,7 @@ import os
 import time
 from itertools import accumulate
 
+from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.geometry import Size
@@ -15,7 +16,7 @@ from trimpoint.cli.views.age import duration
 from trimpoint.cli.views.threads_view import busy_words
 from trimpoint.core.model.decision import counted
 from trimpoint.tui.model.attention import others_that_ask
-from trimpoint.tui.model.clicks import keyed
+from trimpoint.tui.model.clicks import key_clicked, keyed
 from trimpoint.tui.model.prompt import text_of
 from trimpoint.tui.model.state import ChatState, LinkState, Notice, Tone
 from trimpoint.tui.model.status import LEVELS, status_bar
@@ -28,6 +29,7 @@ _MAX_QUEUED = 3
 _BRIEF_S = 5.0
 _NEW_BELOW = Text("↓ new below", "cyan").append_text(keyed(" · Ctrl+End goes there", "dim"))
 _CONTEXT = "[Context:"
+_CLOSES = "trimpoint_closes"
 _HOLDS = {
     "interrupted": "The queue waits because the turn was interrupted",
     "failed": "The queue waits because the turn failed",
@@ -76,6 +78,7 @@ class ActivityBar(KeyLine, Quiet):
 
     _busy_since: float | None = None
     _noticed: tuple[Notice | None, float] = (None, 0.0)
+    _state: ChatState | None = None
     is_cut = False
     """Whether not all of the last notice fits."""
 
@@ -85,7 +88,7 @@ class ActivityBar(KeyLine, Quiet):
         """Draws the lines, or hides the widget if there are none. `is_behind`: there is something
         new below what is in sight. `below` is how many rows of the screen stand below the lines.
         """
-        now = time.monotonic()
+        now, self._state = time.monotonic(), state
         self._end_brief_notice(state, now)
         is_working = state.busy is not None or bool(state.command)
         self._busy_since = (self._busy_since or now) if is_working else None
@@ -107,6 +110,14 @@ class ActivityBar(KeyLine, Quiet):
         if self.display is not bool(lines):
             self.display = bool(lines)
         self.show_text(Text("\n").join(lines))
+
+    def on_click(self, event: events.Click) -> None:
+        """Closes the last notice, or presses the key whose words are clicked in the prompt."""
+        if self._state is not None and event.style.meta.get(_CLOSES):
+            self._state.notice = None
+        elif key_clicked(event.style) is not None:
+            self.screen.set_focus(self.screen.query_one("#composer"))
+            super().on_click(event)
 
     def _end_brief_notice(self, state: ChatState, now: float) -> None:
         notice, since = self._noticed
@@ -210,6 +221,8 @@ def _notice(state: ChatState) -> list[Text]:
     glyph, style = _TONES[state.notice.tone]
     said = printable(state.notice.text.strip()).splitlines() or [""]
     lines = [Text.assemble((f"{glyph} ", f"bold {style}"), said[0])]
+    if not state.notice.is_brief:
+        lines[0].append(" ×", Style(dim=True, meta={_CLOSES: True}))
     lines += [Text(f"  {line}") for line in said[1:]]
     if state.notice.hint:
         lines.append(Text(f"  {one_line(state.notice.hint, 400)}", "dim"))

@@ -4,62 +4,35 @@ from collections.abc import Awaitable, Callable
 from typing import ClassVar
 from unicodedata import category
 
+from rich.console import Console
 from rich.text import Text
 from textual import events, work
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.widgets import Static, TextArea
+from textual.widgets import TextArea
 from trimpoint_protocol.methods import CommandInfo
 
 from trimpoint.cli.terminal import one_line
+from trimpoint.tui.model.clicks import key_clicked, keyed
 from trimpoint.tui.model.own_commands import complete_own
 from trimpoint.tui.model.pasted import OF_DRAFTS, OF_PASTES, Pastes, images_pasted
 from trimpoint.tui.model.popup import FileMenu, Popup, file_typed
 from trimpoint.tui.model.prompt import SHELL, History, is_command
 from trimpoint.tui.model.settings import Settings
+from trimpoint.tui.widgets.command_menu import CommandMenu
+from trimpoint.tui.widgets.key_line import press
 
-_MENU_ROWS = 8
 _FRAME_END = 4  # of the settings' words, with a blank and the corner
 # While no turn runs, and while one does.
 _PLACEHOLDERS = (
     "Ask, / for commands, @ for files",
     "Tell the agent more, or queue what comes next",
 )
+_SENDS = ("Enter sends", "Enter tells the agent · Alt+Enter queues")
+_SHELL = ("your shell, no sandbox", "Enter runs it")
+_CONSOLE = Console()
 Complete = Callable[[str], Awaitable[list[CommandInfo]]]
 FindFiles = Callable[[str], Awaitable[list[str]]]
-
-
-class CommandMenu(Static):
-    """The menu of slash commands, or of files, above the composer."""
-
-    def show(self, popup: Popup, width: int) -> None:
-        """Draws the menu, or hides it."""
-        self.display = popup.is_open
-        if popup.is_open:
-            self.update(menu_text(popup, width))
-
-
-def menu_text(popup: Popup, width: int) -> Text:
-    """Returns the lines of the menu around the chosen row."""
-    commands = popup.commands
-    first = max(0, min(popup.chosen - _MENU_ROWS // 2, len(commands) - _MENU_ROWS))
-    shown = list(enumerate(commands))[first : first + _MENU_ROWS]
-    widest = max(len(one_line(command.usage)) for _, command in shown)
-    column = min(widest, width if isinstance(popup, FileMenu) else width // 3)
-    lines = [_menu_line(command, column, is_chosen=at == popup.chosen) for at, command in shown]
-    for line in lines:
-        line.truncate(width, overflow="ellipsis")
-    return Text("\n").join(lines)
-
-
-def _menu_line(command: CommandInfo, column: int, *, is_chosen: bool) -> Text:
-    usage = one_line(command.usage)
-    usage = usage if len(usage) <= column else f"{usage[: column - 1]}…"
-    return Text.assemble(
-        ("❯ " if is_chosen else "  ", "bold cyan"),
-        (f"{usage:<{column}}  ", "bold cyan" if is_chosen else "cyan"),
-        (one_line(command.summary), "" if is_chosen else "dim"),
-    )
 
 
 def _settings_text(settings: Settings) -> Text:
@@ -110,7 +83,8 @@ class Composer(TextArea):
             id="composer", soft_wrap=True, tab_behavior="focus", show_line_numbers=False,
             placeholder=_PLACEHOLDERS[False],
         )  # fmt: skip
-        self.is_in_turn = False
+        self.is_in_turn, self._is_said, self._is_connected = False, False, False
+        self._words: tuple[str, ...] = ()
         self._settings: Settings | None = None
         self._commands, self._files = Popup(), FileMenu()
         self._pastes = Pastes()
@@ -121,16 +95,39 @@ class Composer(TextArea):
         self.cursor_blink = False
         self.highlight_cursor_line = False
 
-    def show_turn(self, *, is_running: bool, settings: Settings | None) -> None:
-        """Shows what Enter does, and what the thread works with."""
-        self.is_in_turn = is_running
+    def show_turn(
+        self, *, is_running: bool, settings: Settings | None, is_said: bool, is_connected: bool
+    ) -> None:
+        """Shows what Enter does, unless another line says it, and what the thread works with."""
+        if is_connected and not self._is_connected:
+            self.on_text_area_changed()  # the menu has had the chat's own commands alone
+        self._is_connected = is_connected
+        self.is_in_turn, self._is_said = is_running, is_said
+        self._show_keys()
         self.placeholder = _PLACEHOLDERS[is_running]
         if settings != self._settings:
             self._settings = settings
             self.border_subtitle = _settings_text(settings) if settings is not None else ""
 
+    def _show_keys(self) -> None:
+        """Says in the frame what Enter does with the text."""
+        words: tuple[str, ...] = (_SENDS[self.is_in_turn],) if self.text.strip() else ()
+        if self.text.startswith(SHELL):
+            words = _SHELL
+        elif self._is_said:
+            words = ()
+        if words != self._words:
+            self._words = words
+            self.border_title = keyed(" · ".join(words))
+
     def on_click(self, event: events.Click) -> None:
-        """Opens the settings whose words in the frame are clicked."""
+        """Does what the words under the mouse say: those about a key, or about the settings."""
+        at = event.get_content_offset(self)
+        if at is not None and at.y == 0 and not self.text:
+            hint = keyed(_PLACEHOLDERS[self.is_in_turn]).get_style_at_offset(_CONSOLE, at.x)
+            self.insert(key_clicked(hint) or "")
+        if at is None and (key := key_clicked(event.style)) is not None:
+            press(self, key)
         if self._settings is None or event.y != self.outer_size.height - 1:
             return
         permissions = len(one_line(self._settings.words[1])) + _FRAME_END
@@ -173,8 +170,7 @@ class Composer(TextArea):
 
     def on_text_area_changed(self) -> None:
         self._show_files()
-        is_shell = self.text.startswith(SHELL)
-        self.border_title = "your shell, no sandbox" if is_shell else ""
+        self._show_keys()
         if is_command(self.text) and " " not in self.text.lstrip():
             self._look_up(self.text)
         else:

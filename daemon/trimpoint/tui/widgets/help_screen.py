@@ -8,11 +8,13 @@ from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from trimpoint.tui.model.clicks import keyed
 from trimpoint.tui.model.keys import KEYS
+from trimpoint.tui.widgets.key_line import KeyLine
 
 _MARGIN = 8
 
@@ -30,8 +32,10 @@ class ReadScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Yields what is read."""
-        with VerticalScroll(classes="picker"):
-            yield Static(self._content)
+        with Vertical(classes="picker"):
+            with VerticalScroll():
+                yield Static(self._content)
+            yield KeyLine(keyed("Esc closes", "dim"), classes="picker-keys")
 
     def action_close(self) -> None:
         """Closes the screen."""
@@ -54,4 +58,4 @@ def table_of_keys(columns: int) -> Group:
             else:
                 table.add_row(head, Text(what))
         parts += [Text(heading, "bold"), table, Text()]
-    return Group(*parts, Text("Esc closes", "dim"))
+    return Group(*parts[:-1])

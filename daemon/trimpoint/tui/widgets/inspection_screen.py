@@ -111,7 +111,9 @@ class InspectionScreen(ModalScreen[None]):
                 asked = f"Mask the output of {items} of {weight}? Enter masks · Esc keeps"
             return keyed(asked, "bold yellow")
         if self._said:
-            return Text(one_line(self._said, 300), "yellow")
+            return Text(one_line(self._said, 300), "yellow").append_text(
+                keyed(" · Esc closes", "dim")
+            )
         if inspection.marked:
             freed = tokens(inspection.marked_tokens)
             said = f"~{freed} tokens marked · D discards · M masks · Space marks · Esc"
@@ -226,7 +228,7 @@ def _legend(inspection: Inspection, width: int) -> list[Text]:
 
 def _row(inspection: Inspection, item: InspectedItem, width: int, *, is_chosen: bool) -> Text:
     box = "[x] " if inspection.is_marked(item) else "    " if inspection.why_not(item) else "[ ] "
-    line = Text("❯ " if is_chosen else "  ", "bold cyan", no_wrap=True)
+    line = Text(no_wrap=True).append("❯ " if is_chosen else "  ", "bold cyan")
     left = Text.assemble(
         (box, "yellow" if inspection.is_marked(item) else "dim"),
         (f"{item.item_class:<12} ", class_colour(item.item_class)),

@@ -97,7 +97,7 @@ class Picker(ModalScreen[R], Generic[T, R]):
         self._rows.update(Text("\n").join(lines) if lines else Text(empty, "dim"))
 
     def _line(self, value: T, width: int, *, is_chosen: bool) -> Text:
-        line = Text("❯ " if is_chosen else "  ", "bold cyan", no_wrap=True)
+        line = Text(no_wrap=True).append("❯ " if is_chosen else "  ", "bold cyan")
         line.append_text(self.row(value, width - 2))
         line.truncate(width, overflow="ellipsis", pad=True)
         if is_chosen:

@@ -30,6 +30,7 @@ from trimpoint.tui.widgets.key_line import press
 _CONSOLE = Console()
 _FRAME_COLUMNS, _FRAME_ROWS = 4, 2
 _LEAST_ROWS = 2
+_WHEEL = 3
 _ANSWER = re.compile(r"[❯ ] (\S) ")
 _TOO_SOON = "That was too soon after it appeared. Press the key again."
 
@@ -49,6 +50,8 @@ class _Answer(Input):
 class QuestionCard(Vertical, can_focus=True):
     """Shows one question at a time; `others` is the number of further questions."""
 
+    # A click on the chosen answer takes it only if the keys were here before.
+    FOCUS_ON_CLICK = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", show=False),
         Binding("down", "move(1)", show=False),
@@ -207,6 +210,12 @@ class QuestionCard(Vertical, can_focus=True):
         at, filling = event.get_content_offset(self._text), self._filling
         if at is None or filling is None:
             return
+        if (key := key_clicked(event.style)) is not None:
+            if self.has_keys:
+                press(self, key)
+            else:
+                self.take_focus()
+            return
         width = max(8, self.screen.size.width - _FRAME_COLUMNS)
         own = sum(len(line.wrap(_CONSOLE, width)) for line in self._answers(filling))
         line = self._text.render_line(at.y).text
@@ -221,8 +230,12 @@ class QuestionCard(Vertical, can_focus=True):
             if had_keys and filling.chosen == before:
                 self.action_enter()
             self._draw()
-        elif (key := key_clicked(event.style)) is not None:
-            press(self, key)
+
+    def on_mouse_scroll_up(self) -> None:
+        self.scroll_rows(-_WHEEL)
+
+    def on_mouse_scroll_down(self) -> None:
+        self.scroll_rows(_WHEEL)
 
     def on_resize(self) -> None:
         self._draw()
@@ -331,7 +344,7 @@ def _position(window: Window) -> list[Text]:
         return []
     last = window.first + len(window.rows) - 1
     below = "PgDn shows more" if last < window.total else "this is the end"
-    return [Text(f"rows {window.first}-{last} of {window.total:,} · {below}", "bold yellow")]
+    return [keyed(f"rows {window.first}-{last} of {window.total:,} · {below}", "bold yellow")]
 
 
 def _look(line: str) -> str:

@@ -21,6 +21,7 @@ from trimpoint.tui.session.drafts import Drafts
 from trimpoint.tui.session.link import Link
 from trimpoint.tui.widgets.app import ChatApp
 from trimpoint.tui.widgets.composer import Composer
+from trimpoint.tui.widgets.row_drawing import Place, RowDrawing
 from trimpoint_protocol.methods import TrimAdvice
 
 from tests.chat.entries import (
@@ -326,3 +327,20 @@ async def test_joiners_that_are_typed_are_kept() -> None:
         with anyio.fail_after(STEP_S):
             while composer.text != "می‌خ":
                 await pilot.pause()
+
+
+def test_code_in_a_line_has_no_ground_of_its_own_on_a_light_terminal() -> None:
+    drawing = RowDrawing()
+    place = Place(
+        said("m1", "The `core` decides."),
+        None,
+        None,
+        None,
+        is_open=False,
+        is_last=True,
+        is_live=False,
+    )
+    strips = drawing.lines(place, 60)
+    code = [one for strip in strips for one in strip if "core" in one.text]
+    assert code
+    assert all(one.style is not None and one.style.bgcolor is None for one in code)

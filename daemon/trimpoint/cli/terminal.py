@@ -14,12 +14,15 @@ from typing import IO, Any, TextIO, cast
 
 from rich.console import Console
 from rich.text import Text
+from rich.theme import Theme
 from trimpoint_protocol.hidden_characters import MISLEADING
 
 from trimpoint.cli.characters import write_plainly
 from trimpoint.cli.exits import CliError
 from trimpoint.cli.json_output import print_json as print_json
 
+MARKDOWN = Theme({"markdown.code": "bold cyan"})
+"""Code in a line has no ground of its own: rich has black, whatever the terminal has."""
 # Wide enough for a path or an id when no window sets a limit.
 _WIDTH_WHEN_PIPED = 110
 _HIDDEN = {
@@ -71,7 +74,13 @@ def console_for(stream: IO[str], width: int) -> Console:
     as a pager.
     """
     return _Console(
-        file=stream, width=width, force_terminal=True, highlight=False, markup=False, emoji=False
+        file=stream,
+        width=width,
+        force_terminal=True,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        theme=MARKDOWN,
     )
 
 
@@ -84,6 +93,7 @@ def _console(stream: TextIO, force_terminal: bool | None = None) -> Console:
         file=file,
         width=_width(stream),
         force_terminal=force_terminal,
+        theme=MARKDOWN,
         highlight=False,
         markup=False,
         emoji=False,

@@ -16,6 +16,7 @@ from trimpoint_protocol.readmodel import (
     TimelineMessage,
 )
 
+from trimpoint.cli.terminal import MARKDOWN
 from trimpoint.cli.views.age import clock_time
 from trimpoint.cli.views.timeline_view import (
     Marks,
@@ -73,7 +74,7 @@ class RowDrawing:
         self._settled: tuple[str, list[Strip]] = ("", [])
         self._console = Console(
             width=80, force_terminal=True, color_system="truecolor", highlight=False, markup=False,
-            emoji=False, legacy_windows=False,
+            emoji=False, legacy_windows=False, theme=MARKDOWN,
         )  # fmt: skip
 
     def lines(self, place: Place, width: int) -> list[Strip]:

@@ -34,7 +34,7 @@ def day_of(at_ms: int) -> str:
 
 
 def test_what_has_not_changed_is_not_summed_again() -> None:
-    counted, asked = Counted(), Asked("day", 5 * QUARTER_MS, day_of)
+    counted, asked = Counted(), Asked("day", 5 * QUARTER_MS, day_of, 100)
     assert counted.calls([spending(2)], asked) == 2
     # In the same quarter of an hour.
     assert counted.calls([spending(2)], asked._replace(since_ms=5 * QUARTER_MS + 1)) == 2
@@ -42,7 +42,7 @@ def test_what_has_not_changed_is_not_summed_again() -> None:
 
 
 def test_what_has_changed_is_summed_again() -> None:
-    counted, asked = Counted(), Asked("day", None, day_of)
+    counted, asked = Counted(), Asked("day", None, day_of, 100)
     assert counted.calls([spending(2)], asked) == 2
     assert counted.calls([spending(3)], asked) == 3
     assert counted.calls([spending(3), spending(1)], asked) == 4
@@ -54,6 +54,6 @@ def test_what_has_changed_is_summed_again() -> None:
 def test_only_a_few_answers_are_remembered() -> None:
     counted, threads = Counted(), [spending(1)]
     for number in range(30):
-        asked = Asked("day", number * QUARTER_MS, day_of)
+        asked = Asked("day", number * QUARTER_MS, day_of, 100)
         assert counted.calls(threads, asked) == (number <= 9)
     assert counted.times == 30

@@ -1312,7 +1312,7 @@ export type StartSession = {
 /**
  * The sums: days in their order, else those with the most tokens first.
  *
- * While `countedThreads` is less than `knownThreads`, journals of an older version are being read, and the sums are of the threads that are counted. `unreadableThreads` are in no other figure.
+ * While `countedThreads` is less than `knownThreads`, journals of an older version are being read, and the sums are of the threads that are counted. `unreadableThreads` are in no other figure. `moreRows` have fewer tokens than those that were wanted, and are in the total.
  */
 export type Stats = {
     by: "day" | "folder" | "model" | "thread";
@@ -1322,14 +1322,16 @@ export type Stats = {
     countedThreads: number;
     knownThreads: number;
     unreadableThreads?: number;
+    moreRows?: number;
 };
 
 /**
- * Counts what was spent after `sinceMs`, in milliseconds since the epoch, to a quarter of an hour; null: ever.
+ * Counts what was spent after `sinceMs`, in milliseconds since the epoch, to a quarter of an hour; null: ever. `limit` is the number of threads that are wanted as rows; other rows are not limited.
  */
 export type StatsParams = {
     by?: "day" | "folder" | "model" | "thread";
     sinceMs?: number | null;
+    limit?: number;
 };
 
 /**

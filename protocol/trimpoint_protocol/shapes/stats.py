@@ -1,22 +1,27 @@
 """The shapes of `stats/read`: what the model calls of all threads took."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+import msgspec
 
 from trimpoint_protocol.shapes.structs import Params as Params
 from trimpoint_protocol.shapes.structs import Result as Result
 
-__all__ = ["Grouping", "Stats", "StatsParams", "StatsRow"]
+__all__ = ["Grouping", "RowCount", "Stats", "StatsParams", "StatsRow"]
 
 Grouping = Literal["thread", "folder", "day", "model"]
+RowCount = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 
 
 class StatsParams(Params, frozen=True, kw_only=True):
     """Counts what was spent after `sinceMs`, in milliseconds since the epoch, to a quarter of an
     hour; null: ever.
+    `limit` is the number of threads that are wanted as rows; other rows are not limited.
     """
 
     by: Grouping = "thread"
     since_ms: int | None = None
+    limit: RowCount = 100
 
 
 class StatsRow(Result, frozen=True, kw_only=True):
@@ -45,6 +50,7 @@ class Stats(Result, frozen=True, kw_only=True):
 
     While `countedThreads` is less than `knownThreads`, journals of an older version are being read,
     and the sums are of the threads that are counted. `unreadableThreads` are in no other figure.
+    `moreRows` have fewer tokens than those that were wanted, and are in the total.
     """
 
     by: Grouping
@@ -54,3 +60,4 @@ class Stats(Result, frozen=True, kw_only=True):
     counted_threads: int
     known_threads: int
     unreadable_threads: int = 0
+    more_rows: int = 0

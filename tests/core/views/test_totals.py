@@ -22,7 +22,7 @@ def spending(thread: Conversation, name: str = "a", cwd: str = "/work") -> Spend
 def summed(
     *threads: Spending, by: Grouping = "thread", since_ms: int | None = None, unreadable: int = 0
 ) -> Stats:
-    return totals(threads, Asked(by, since_ms, day_of), unreadable)
+    return totals(threads, Asked(by, since_ms, day_of, 100), unreadable)
 
 
 def day_of(at_ms: int) -> str:
@@ -146,6 +146,17 @@ def test_a_trim_that_a_fork_has_inherited_counts_where_it_was_made() -> None:
     thread.clear(0)
     thread.state.created_at_ms = thread.state.trim_points[-1].created_at_ms + 1
     assert summed(spending(thread)).total.trims == {}
+
+
+def test_of_many_threads_those_with_the_most_tokens_are_rows() -> None:
+    threads = [
+        Spending(f"t{n}", "", "/", msgspec.msgpack.encode([Spent(0, "m", 1, 10 * n)]))
+        for n in range(1, 40)
+    ]
+    shown = totals(threads, Asked("thread", None, day_of, 25))
+    assert [row.key for row in shown.rows] == [f"t{n}" for n in range(39, 14, -1)]
+    assert (shown.more_rows, shown.total.calls) == (14, 39)
+    assert totals_text(shown).splitlines()[-1] == f"{39 - LISTED} smaller ones are not listed."
 
 
 def test_the_text_tells_the_sums_and_what_is_missing() -> None:

@@ -35,12 +35,13 @@ class Spending(NamedTuple):
 
 class Asked(NamedTuple):
     """How to sum. `day_of` returns the day of a time in milliseconds since the epoch, as the person
-    counts days; quarters of an hour that end after `since_ms` count.
+    counts days; quarters of an hour that end after `since_ms` count. `limit` threads become rows.
     """
 
     by: Grouping
     since_ms: int | None
     day_of: Callable[[int], str]
+    limit: int
 
 
 def encoded_spent(state: ThreadState) -> bytes:
@@ -92,11 +93,11 @@ def totals(threads: Iterable[Spending], asked: Asked, unreadable: int = 0) -> St
         total.threads += bool(touched)
     for one in sums.values():
         total.add(one.spent)
-    rows = [one.row(key) for key, one in sums.items()]
-    if asked.by == "day":
-        rows.sort(key=lambda row: row.key)
-    else:
-        rows.sort(key=lambda row: (-row.input_tokens - row.output_tokens, row.key))
+    keys = sorted(sums)
+    if asked.by != "day":
+        keys.sort(key=lambda key: -sums[key].spent.input - sums[key].spent.output)
+    wanted = keys[: asked.limit] if asked.by == "thread" else keys
+    rows = [sums[key].row(key) for key in wanted]
     return Stats(
         by=asked.by,
         since_ms=asked.since_ms,
@@ -105,6 +106,7 @@ def totals(threads: Iterable[Spending], asked: Asked, unreadable: int = 0) -> St
         counted_threads=done,
         known_threads=known,
         unreadable_threads=unreadable,
+        more_rows=len(keys) - len(rows),
     )
 
 
@@ -169,7 +171,7 @@ def totals_text(stats: Stats) -> str:
         f"{counted(stats.total.threads, 'thread')}: {_row_text(stats.total)}",
         *(f"{_label(row, stats.by)}: {_row_text(row)}" for row in shown),
     ]
-    left = len(stats.rows) - len(shown)
+    left = len(stats.rows) - len(shown) + stats.more_rows
     if left:
         lines.append(f"{left:,} {'earlier' if is_by_day else 'smaller'} ones are not listed.")
     if stats.counted_threads < stats.known_threads:

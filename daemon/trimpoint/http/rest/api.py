@@ -123,7 +123,7 @@ class Api:
 
     async def _read_stats(self, exchange: Exchange) -> Response:
         query = _read(exchange.request, StatsQuery)
-        asked = {"by": query.by or "thread", "sinceMs": query.since_ms}
+        asked = {"by": query.by or "thread", "sinceMs": query.since_ms, "limit": query.limit or 100}
         return _json(await self._ask("stats/read", asked))
 
     async def _dispatch(self, exchange: Exchange) -> Response:

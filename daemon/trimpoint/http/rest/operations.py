@@ -6,7 +6,7 @@ import msgspec
 from trimpoint_protocol import methods as m
 from trimpoint_protocol.commands import AnyClientCommand
 from trimpoint_protocol.readmodel import ContextStatus, OrchestrationThread
-from trimpoint_protocol.shapes.stats import Grouping, Stats
+from trimpoint_protocol.shapes.stats import Grouping, RowCount, Stats
 
 from trimpoint.http.rest.command_body import CommandBody
 
@@ -28,6 +28,7 @@ class StatsQuery(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
 
     by: Grouping | None = None
     since_ms: int | None = None
+    limit: RowCount | None = None
 
 
 class EventsQuery(msgspec.Struct, forbid_unknown_fields=True):

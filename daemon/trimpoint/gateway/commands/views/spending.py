@@ -29,7 +29,7 @@ class RememberedSums:
     def __init__(self, sum_up: Callable[[list[Spending], Asked, int], Sums] = totals) -> None:
         self._sum_up = sum_up
         self._of: tuple[list[Spending], int] = [], 0
-        self._answers: dict[tuple[str, int | None], Sums] = {}
+        self._answers: dict[tuple[str, int | None, int], Sums] = {}
 
     def of(self, threads: list[Spending], asked: Asked, unreadable: int) -> Sums:
         """Returns the sums. It takes long: call it in a thread."""
@@ -38,9 +38,10 @@ class RememberedSums:
             self._of, self._answers = (threads, unreadable), {}
         answers = self._answers
         since = None if asked.since_ms is None else quarter_of(asked.since_ms)
-        sums = answers.get((asked.by, since))
+        key = asked.by, since, asked.limit
+        sums = answers.get(key)
         if sums is None:
-            sums = answers[asked.by, since] = self._sum_up(threads, asked, unreadable)
+            sums = answers[key] = self._sum_up(threads, asked, unreadable)
         return msgspec.structs.replace(sums, since_ms=asked.since_ms)
 
 
@@ -69,7 +70,7 @@ class AllSpending:
             for one in self._registry.summaries.values()
             if one.thread_id not in uncounted.unreadable
         ]
-        asked = Asked(params.by, params.since_ms, _day_of)
+        asked = Asked(params.by, params.since_ms, _day_of, params.limit)
         # Ten thousand threads take longer than other clients should wait.
         return await run_sync(self._remembered.of, threads, asked, len(uncounted.unreadable))
 

@@ -73,14 +73,21 @@ function M.winbar()
   local context = chat.talk.thread and chat.talk.thread.context
   local busy = busy_words(chat.talk)
   local asks = #chat.talk.questions > 0
-  local left = piece("TrimpointQuestion", busy ~= "" and ("⟳ %s "):format(busy) or "")
-  left = asks and clickable(ANSWER, left) or left
-  if busy ~= "" then
-    left = left .. clickable(INTERRUPT, piece("TrimpointQuiet", "■ stop ")) .. " "
-  end
+  local doing = busy ~= "" and ("⟳ %s "):format(busy) or ""
+  local stop = busy ~= "" and "■ stop " or ""
   local others = waiting.count()
-  left = left .. piece("TrimpointQuestion", others > 0 and ("? %d elsewhere "):format(others) or "")
+  local elsewhere = others > 0 and ("? %d elsewhere "):format(others) or ""
+  local left = piece("TrimpointQuestion", doing)
+  left = asks and clickable(ANSWER, left) or left
+  if stop ~= "" then
+    left = left .. clickable(INTERRUPT, piece("TrimpointQuiet", stop)) .. " "
+  end
+  left = left .. piece("TrimpointQuestion", elsewhere)
   local right = context and ("context %s"):format(meter.long(context)) or ""
+  local needed = vim.fn.strdisplaywidth(doing .. stop .. elsewhere .. right) + 3
+  if needed > vim.api.nvim_win_get_width(0) then
+    right = ("context %s"):format(meter.short(context)) -- Else its number is what is cut.
+  end
   return " " .. left .. "%=%<" .. clickable(CONTEXT, piece(meter.group(context), right)) .. " "
 end
 

@@ -83,7 +83,9 @@ local function tell(chat, outcome)
   pages.show(
     text.one_line(outcome.command or "command", 20),
     vim.tbl_map(function(line)
-      return { words = line }
+      -- Columns that do not fit are none.
+      local fits = vim.fn.strdisplaywidth(line) <= vim.o.columns
+      return { words = fits and line or (line:gsub("(%S)%s%s%s+", "%1  ")) }
     end, lines),
     "trimpoint_text"
   )

@@ -67,6 +67,7 @@ async def test_threads_and_their_views_are_those_of_the_methods(
         (f"{thread}/timeline?limit=1", "timeline/read", None),
         (f"{thread}/context", "context/status", None),
         ("/api/v1/stats", "stats/read", None),
+        ("/api/v1/stats?limit=1", "stats/read", None),
     ):
         of_thread = {} if method == "stats/read" else {"threadId": talk.thread_id}
         params = of_thread | ({"limit": 1} if "limit" in path else {})

@@ -43,6 +43,7 @@ export function StatsDialog({ app, close }) {
         };
     }, [by, days]);
     const rows = stats?.by === "day" ? stats.rows.toReversed() : (stats?.rows ?? []);
+    const left = Math.max(0, rows.length - MOST) + (stats?.moreRows ?? 0);
     return html`
         <${Dialog} isWide title="What all threads took" close=${close}>
             <div class="search-where">
@@ -62,7 +63,7 @@ export function StatsDialog({ app, close }) {
                         ${rows.slice(0, MOST).map((row) => html`<${Row} key=${row.key} words=${nameOf(app, stats, row, close)} row=${row} />`)}
                     </tbody>
                 </table></div>
-                ${rows.length > MOST && html`<p class="quiet">${rows.length - MOST} more are not listed.</p>`}
+                ${left > 0 && html`<p class="quiet">${left.toLocaleString("en")} more are not listed.</p>`}
                 ${(stats.unreadableThreads ?? 0) > 0 && html`<p class="quiet">${counted(stats.unreadableThreads ?? 0, "thread")} cannot be read.</p>`}
                 <p class="quiet">Tokens. What trims spared is an estimate; what was read anew is what they cost.</p>
             ` : !problem && html`<p class="quiet" aria-busy="true">Counting …</p>`}

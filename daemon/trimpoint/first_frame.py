@@ -25,6 +25,7 @@ _PLACEHOLDER = "Ask, / for commands, @ for files"
 _LOOK_AT_SIZE_S = 0.1
 # What has begun is read to its end, unless nothing more of it comes.
 _REST_OF_KEY_S, _REST_OF_PASTE_S = 0.1, 2.0
+_DRAWN_WITHIN_S = 1.0
 _READ = 65_536
 _BEGIN = "\x1b[?1049h\x1b[?2004h"
 _END = "\x1b[?2004l\x1b[?1049l\x1b[?25h"
@@ -210,11 +211,14 @@ class FirstFrame:
 
     def _end_at_once(self, number: int, _frame: object) -> None:
         """Ends the program as the signal does, with the terminal as it was."""
-        with self._draws:
-            if not self._chat_has_begun:
-                self._restore()
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
+        signal.signal(number, signal.SIG_DFL)
+        # Whoever draws may wait for ever for a terminal that takes nothing.
+        may_draw = self._draws.acquire(timeout=_DRAWN_WITHIN_S)
+        if not self._chat_has_begun:
+            termios.tcsetattr(0, termios.TCSANOW, self.attributes)
+            if may_draw:
+                _write(_END)
+        os.kill(os.getpid(), number)
 
     def _restore(self) -> None:
         _write(_END)

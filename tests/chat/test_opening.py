@@ -99,7 +99,7 @@ async def test_the_file_of_a_change_is_opened_by_a_key_and_by_a_click(stage: Cli
             await terminal.shows("Changed.")
             await terminal.types("\t\x1b[A", enter=False)
             await terminal.types("\x07", enter=False)
-            await terminal.shows(lambda _: seen.exists())
+            await terminal.shows(lambda _: seen.exists() and seen.read_text() != "")
             path = stage.worktree / "-new file.py"
             assert seen.read_text() == f"+1|{path}"
             seen.unlink()
@@ -108,7 +108,7 @@ async def test_the_file_of_a_change_is_opened_by_a_key_and_by_a_click(stage: Cli
             row = next(at for at, line in enumerate(shown.splitlines()) if "+2 -0" in line)
             row += sum("+2 -0" in line for line in shown.splitlines()) - 1
             terminal.presses(b"\x1b[<0;8;%dM\x1b[<0;8;%dm" % (row + 1, row + 1))
-            await terminal.shows(lambda _: seen.exists())
+            await terminal.shows(lambda _: seen.exists() and seen.read_text() != "")
             path.unlink()
             terminal.presses(b"\x07")
             await terminal.shows("is not there, or is no file.")

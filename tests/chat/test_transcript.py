@@ -128,6 +128,8 @@ def test_the_section_that_is_hidden_before_a_place_is_known() -> None:
     )  # fmt: skip
     found = [transcript.hidden_before(place) for place in range(9, 17)]
     assert found == [None, None, "a", "a", "a", None, None, None]
+    transcript.replace(page(divider("a"), divider("edited", hidden=0), said("1", "x")))
+    assert transcript.hidden_before(3) == "a"
 
 
 # --- what streams in ----------------------------------------------------------------------------

@@ -108,12 +108,14 @@ class Transcript:
 
     def hidden_before(self, place: int) -> str | None:
         """Returns the id of the trim point that stands next before a place of the thread, if its
-        pruned entries are hidden.
+        pruned entries are hidden. One that pruned nothing, as an edited summary, is passed over.
         """
         for entry in reversed(self.entries[: max(0, place - self.first)]):
             if isinstance(entry, ContextTrimPointDivider) and entry.trim_kind == "boundary":
-                is_hidden = not entry.expanded and entry.hidden_message_count > 0
-                return entry.trim_point_id if is_hidden else None
+                if entry.expanded:
+                    return None
+                if entry.hidden_message_count > 0:
+                    return entry.trim_point_id
         return None
 
     def known_keys(self, newest: int) -> set[str]:

@@ -173,8 +173,9 @@ class Following:
         elif message.method == "orchestration/event":
             self._take_event(message.read_as(EventEnvelope))
         elif message.method == "orchestration/notice":
-            self._state.told.append(message.read_as(Notice))
-            self._changes.note()
+            with suppress(msgspec.ValidationError):  # of a kind that a newer daemon knows
+                self._state.told.append(message.read_as(Notice))
+                self._changes.note()
         elif message.thread_id in (None, self._state.thread_id):
             self._take_notification(message)
         elif message.method in LIST_CHANGED:
@@ -292,7 +293,11 @@ class Following:
             self._changes.note()
             return
         if "timeline" in readings:
-            await self._pages.read_newest()
+            loaded = state.transcript
+            if loaded.is_at_end:
+                await self._pages.read_newest()
+            else:
+                await self._pages.read_around(loaded.first + len(loaded.entries) // 2)
         elif "tail" in readings:
             await self._pages.read_tail()
         if "context" in readings:

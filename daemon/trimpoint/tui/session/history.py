@@ -37,6 +37,8 @@ class History:
         newest = max((mark.number for mark in state.marks.values()), default=0)
         if 0 < number <= newest:
             key = await self._access.attempt(lambda client: Pages(client, state).find_turn(number))
+            if key is None:
+                state.notify(Tone.PROBLEM, f"Turn {number} was not found in the history.")
         else:
             there_is = f"the newest is {newest}" if newest else "there is none yet"
             state.notify(Tone.PROBLEM, f"There is no turn {number}; {there_is}.")

@@ -46,14 +46,16 @@ class Pages:
             step //= 2  # a page is bounded in bytes, too
 
     async def read_around(self, place: int) -> None:
-        """Loads the entries around a place of the thread instead of those that are loaded."""
+        """Loads the entries around a place of the thread instead of those that are loaded. Does
+        nothing if the daemon does not say where its pages are, as an older one.
+        """
         transcript, step = self._state.transcript, PAGE // 2
         while True:
             page = await self._page(PAGE, before_entry=place + step)
             if page.first_entry <= place or step == 1:
                 break
             step //= 2
-        if transcript is self._state.transcript:
+        if transcript is self._state.transcript and page.entry_count > 0:
             transcript.replace(page, is_newest=False)
 
     async def find_turn(self, number: int) -> str | None:

@@ -28,7 +28,7 @@ from trimpoint.tui.widgets.row_drawing import Place, RowDrawing
 from trimpoint.tui.widgets.transcript_scrolling import SCROLLBAR, TranscriptScrolling
 
 _GUTTER = 1
-_RIGHT = 3
+_LEFT, _RIGHT = 1, 3
 _CHOSEN = Style(color="cyan", bold=True)
 _WELCOME = (
     Segment(""),
@@ -218,8 +218,9 @@ class TranscriptView(TranscriptScrolling, can_focus=True):
         if event.y >= len(self._shown) or self.screen.get_selected_text():
             return
         if (spot := spot_clicked(event.style)) is not None:
-            self.post_message(self.Opened(spot))
-            return
+            if event.button == _LEFT and event.chain == 1:
+                self.post_message(self.Opened(spot))
+                return
         entry = self._rows[self._shown[event.y].row]
         is_again = key_of(entry) == self._chosen
         self._choose_row(self._shown[event.y].row)

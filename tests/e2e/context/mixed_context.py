@@ -22,8 +22,8 @@ class Told:
     """
 
     pieces: list[Piece]
-    injected: list[Piece] = field(default_factory=list)
-    before: list[Piece] = field(default_factory=list)
+    injected: list[Piece] = field(default_factory=list[Piece])
+    before: list[Piece] = field(default_factory=list[Piece])
     stretches: int = 0
     stretch: Stretch | None = None
     gone: int = 0
@@ -38,8 +38,8 @@ class Context:
     """The expected content of the model's next input."""
 
     summary: str | None = None
-    turns: list[Told] = field(default_factory=list)
-    waiting: list[Piece] = field(default_factory=list)
+    turns: list[Told] = field(default_factory=list[Told])
+    waiting: list[Piece] = field(default_factory=list[Piece])
 
     def shown(self) -> list[Piece]:
         shown = [] if self.summary is None else [Piece("summary", self.summary)]

@@ -217,10 +217,10 @@ class TranscriptView(TranscriptScrolling, can_focus=True):
             return
         if event.y >= len(self._shown) or self.screen.get_selected_text():
             return
-        if (spot := spot_clicked(event.style)) is not None:
-            if event.button == _LEFT and event.chain == 1:
-                self.post_message(self.Opened(spot))
-                return
+        is_pressed_once = event.button == _LEFT and event.chain == 1
+        if is_pressed_once and (spot := spot_clicked(event.style)) is not None:
+            self.post_message(self.Opened(spot))
+            return
         entry = self._rows[self._shown[event.y].row]
         is_again = key_of(entry) == self._chosen
         self._choose_row(self._shown[event.y].row)

@@ -293,11 +293,7 @@ class Following:
             self._changes.note()
             return
         if "timeline" in readings:
-            loaded = state.transcript
-            if loaded.is_at_end:
-                await self._pages.read_newest()
-            else:
-                await self._pages.read_around(loaded.first + len(loaded.entries) // 2)
+            await self._pages.read_newest()
         elif "tail" in readings:
             await self._pages.read_tail()
         if "context" in readings:

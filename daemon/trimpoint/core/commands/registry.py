@@ -57,5 +57,4 @@ def help_text(name: str | None, spelling: Spelling = Spelling.SLASH) -> str:
     if name is not None:
         kind = REGISTRY[name]
         return f"{kind.usage()}\n{kind.explanation(spelling)}"
-    width = max(len(kind.usage()) for kind in REGISTRY.values())
-    return "\n".join(f"{kind.usage():<{width}}  {kind.summary}" for kind in REGISTRY.values())
+    return "\n".join(f"{kind.usage()}\n    {kind.summary}" for kind in REGISTRY.values())

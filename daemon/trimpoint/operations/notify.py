@@ -69,6 +69,7 @@ _SAID: dict[NoticeKind, str] = {
     "automatic": "The context was trimmed automatically.",
     "failed": "A compaction has failed; nothing was changed.",
 }
+_ENDED = {"failed": "The turn has failed.", "interrupted": "The turn was interrupted."}
 
 
 class Notifications:
@@ -108,10 +109,11 @@ class Notifications:
 
     def _notice(self, kind: NoticeKind, state: ThreadState) -> Notice:
         name = state.name or (first_prompt(state) if self._has_prompts else "")
+        ended = _ENDED.get(state.turns[-1].status) if kind == "done" and state.turns else None
         return Notice(
             thread_id=state.id,
             event=kind,
-            said=_SAID[kind],
+            said=ended or _SAID[kind],
             title=_printable(name) or os.path.basename(state.cwd) or state.cwd,
             folder=state.cwd,
         )

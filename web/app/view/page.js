@@ -5,6 +5,7 @@
  * @import {Thread} from "../store/thread.js"
  * @import {ThreadOverview} from "../protocol.js"
  */
+import { SETTLED_MS } from "../model/approval.js";
 import { counted } from "../model/format.js";
 import { titleOf, waits } from "../model/threads.js";
 import { html, useEffect, useRef, useState } from "../vendor.js";
@@ -205,11 +206,15 @@ function withTitles(text, threads) {
     });
 }
 
-/** Goes to the prompt when what the keyboard has chosen goes away, as a notice does, or cannot be chosen any more. */
+/**
+ * Goes to the prompt when what the keyboard has chosen goes away, as a notice does, or cannot be chosen any more. A key that was meant
+ * for it neither sends nor stops there.
+ */
 function useKeptFocus() {
     useEffect(() => {
         /** @type {HTMLButtonElement | null} */
         let last = null;
+        let settledAt = 0;
         /** @param {FocusEvent} event */
         const note = (event) => {
             const target = /** @type {HTMLButtonElement} */ (event.target);
@@ -218,12 +223,24 @@ function useKeptFocus() {
         const observer = new MutationObserver(() => {
             if (last && (!last.isConnected || last.disabled) && [document.body, last].includes(/** @type {any} */ (document.activeElement))) {
                 goToPrompt();
+                settledAt = performance.now() + SETTLED_MS;
             }
         });
+        /** @param {KeyboardEvent} event */
+        const guard = (event) => {
+            if (["Enter", "Escape"].includes(event.key) && event.timeStamp < settledAt) {
+                event.preventDefault();
+                event.stopPropagation();
+            } else {
+                settledAt = 0;
+            }
+        };
         observer.observe(document.body, { childList: true, subtree: true, attributeFilter: ["disabled"] });
         addEventListener("focusin", note);
+        addEventListener("keydown", guard, true);
         return () => {
             observer.disconnect();
+            removeEventListener("keydown", guard, true);
             removeEventListener("focusin", note);
         };
     }, []);

@@ -132,7 +132,15 @@ class CommandRun:
         if command is None:
             return draft_left(drafted)
         self.operation_id, self._is_shown, self._interrupts = None, False, None
-        return await self._execute(command)
+        written = as_text(as_dict(answer.content).get("text")) if answer else ""
+        try:
+            outcome = await self._execute(command)
+        except RpcError:
+            self._say(written)  # what a person has written is not lost
+            raise
+        if outcome.get("status") not in ("completed", "skipped"):
+            self._say(written)
+        return outcome
 
     async def _execute(self, text: str) -> Json:
         return await self._link.request("commands/execute", threadId=self._thread_id, text=text)

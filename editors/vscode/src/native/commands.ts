@@ -171,7 +171,14 @@ export class Commands {
 
     /** Carries out what is typed as a command, and says what came of it. */
     async execute(thread: ThreadOverview, text: string): Promise<void> {
-        const outcome = await this.session.request<CommandOutcome>("commands/execute", { text, threadId: thread.id, commandId: randomUUID() });
+        await this.tell(thread, text, await this.send(thread, text));
+    }
+
+    private send(thread: ThreadOverview, text: string): Promise<CommandOutcome> {
+        return this.session.request<CommandOutcome>("commands/execute", { text, threadId: thread.id, commandId: randomUUID() });
+    }
+
+    private async tell(thread: ThreadOverview, text: string, outcome: CommandOutcome): Promise<void> {
         if (outcome.newThreadId) {
             await this.host.show(outcome.newThreadId);
         }
@@ -185,12 +192,22 @@ export class Commands {
         const [take, leave] = ["Take It", "Leave It"];
         const answer = await window.showInformationMessage(`${said} Change it in the editor, then take it.`, take, leave);
         const command = answer === take ? accepting(draft, document.getText()) : null;
-        if (answer && !document.isClosed) {
-            await window.showTextDocument(document);
-            await commands.executeCommand("workbench.action.revertAndCloseActiveEditor"); // an untitled text asks to be saved
-        }
+        const close = async (): Promise<void> => {
+            if (!document.isClosed) {
+                await window.showTextDocument(document);
+                await commands.executeCommand("workbench.action.revertAndCloseActiveEditor"); // an untitled text asks to be saved
+            }
+        };
         if (command) {
-            await this.attempt(() => this.execute(thread, command));
+            await this.attempt(async () => {
+                const outcome = await this.send(thread, command);
+                if (outcome.status === "completed" || outcome.status === "skipped") {
+                    await close(); // until then it may be refused, and what was written stays
+                }
+                await this.tell(thread, command, outcome);
+            });
+        } else if (answer) {
+            await close();
         }
     }
 

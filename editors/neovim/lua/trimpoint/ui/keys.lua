@@ -63,6 +63,15 @@ local function enter()
   end
 end
 
+--- As <CR> does, but for what is sent again: a word of a failed turn is chosen by a double click.
+local function enter_by_mouse()
+  local chat = chat_here()
+  local block = chat and chat.canvas:at(vim.api.nvim_win_get_cursor(0)[1] - 1)
+  if not block or block.act ~= "again" then
+    enter()
+  end
+end
+
 --- Goes to the next prompt, or to the one before.
 ---@param step integer
 local function jump(step)
@@ -231,7 +240,7 @@ function M.map(buffer)
     vim.keymap.set("n", keys, act, { buffer = buffer, desc = description, nowait = true })
   end
   map("<CR>", enter, "Open or close; answer; load older entries")
-  map("<2-LeftMouse>", enter, "Open or close; answer; load older entries")
+  map("<2-LeftMouse>", enter_by_mouse, "Open or close; answer; load older entries")
   map("gf", open_file, "Open the file that was changed here, or is named here")
   map("<Tab>", toggle_fold, "Open or close a fold")
   for _, key in ipairs({ "i", "a", "o", "A", "I", "O" }) do

@@ -31,7 +31,7 @@ function M.file(chat, place)
   end
   local is_whole = place.path:find("^[/~]") ~= nil
   local path = is_whole and place.path or vim.fs.joinpath(chat.talk.cwd, place.path)
-  path = vim.fs.normalize(path)
+  path = vim.fs.normalize(path, { expand_env = false })
   return vim.fn.filereadable(path) == 1 and path or nil
 end
 

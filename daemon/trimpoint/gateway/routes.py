@@ -113,7 +113,7 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
     requests = ThreadRequests(method_deps)
     subscriptions = Subscriptions(side.clients, side.server_requests)
     reads = ThreadReads(method_deps, requests)
-    within = WithinTurns(registry, sessions, starts, threads, tasks)
+    within = WithinTurns(registry, sessions, starts, threads, lost_endings, tasks)
     turns = TurnMethods(method_deps, requests, reads, subscriptions, starts, within)
     methods = ThreadMethods(
         method_deps, requests, reads, subscriptions, agent_tools=daemon.agent_tools

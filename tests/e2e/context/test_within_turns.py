@@ -11,6 +11,7 @@ from trimpoint.core.decide.agent_tools import MASKED_TEXT
 from trimpoint.core.decide.masking import NEWEST_OUTPUTS
 from trimpoint.core.model import events as ev
 from trimpoint.gateway.commands import within_turns
+from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.testkit import call
 
 from tests.deadlines import SCENARIO_S, STEP_S
@@ -124,6 +125,38 @@ async def test_a_person_who_stops_the_turn_in_that_moment_ends_the_work() -> Non
     first, *stopped, last = [turn["status"] for turn in snapshot["turns"]]
     assert (first, last) == ("completed", "completed")
     assert stopped in ([], ["interrupted"])
+
+
+async def test_work_that_a_person_stops_before_it_goes_on_does_not_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work = Work()
+    is_ready, is_stopped, has_answered = anyio.Event(), anyio.Event(), anyio.Event()
+    begun: list[bool] = []
+    ready, start = TurnStarts.ready, TurnStarts.start_automatic
+
+    async def slow(starts: TurnStarts, thread_id: str) -> Any:
+        found = await ready(starts, thread_id)
+        is_ready.set()
+        await is_stopped.wait()
+        return found
+
+    async def told(*given: Any) -> bool:
+        begun.append(await start(*given))
+        has_answered.set()
+        return begun[0]
+
+    async with at(work) as talk:
+        turn_id = await begin(talk)
+        monkeypatch.setattr(TurnStarts, "ready", slow)
+        monkeypatch.setattr(TurnStarts, "start_automatic", told)
+        with anyio.fail_after(STEP_S):
+            await is_ready.wait()
+        await talk.client.request("turn/interrupt", threadId=talk.thread_id, turnId=turn_id)
+        is_stopped.set()
+        with anyio.fail_after(STEP_S):
+            await has_answered.wait()
+    assert begun == [False]
 
 
 async def test_a_person_who_stops_the_work_that_goes_on_names_it_or_the_turn_before() -> None:

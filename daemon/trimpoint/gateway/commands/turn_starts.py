@@ -208,11 +208,15 @@ class TurnStarts:
         return writer.state.turns[-1].id if is_any else None
 
     async def start_automatic(
-        self, thread_id: str, text: str = "", extra: dict[str, Raw] | None = None
+        self,
+        thread_id: str,
+        text: str = "",
+        extra: dict[str, Raw] | None = None,
+        is_wanted: Callable[[], bool] = lambda: True,
     ) -> bool:
         """Starts a turn with the prompt `text`, or without one for the context as it stands, unless
         a person's prompt is waiting or the thread is busy or archived. Returns whether the turn was
-        started. `extra` are further parameters of `turn/start`.
+        started. `extra` are further parameters of `turn/start`; `is_wanted` is asked at last.
 
         :raises ThreadError: when the thread could not be made ready, or its journal cannot be
             written.
@@ -223,7 +227,7 @@ class TurnStarts:
         session, baseline = await self.ready(thread_id)
         state = session.writer.state
         is_taken = bool(self._client_prompts[thread_id]) or next_prompt(state) is not None
-        if is_taken or state.archived or busy(state) is not None:
+        if is_taken or state.archived or busy(state) is not None or not is_wanted():
             return False
         prompt = [{"type": "text", "text": text}] if text else []
         params = {"threadId": _raw(session.provider_thread_id), "input": _raw(prompt)}

@@ -22,6 +22,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import TrimWhenDue
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.turn_starts import TurnStarts
+from trimpoint.operations.provider.lost_endings import LostEndings
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.routing.thread_messages import own_warning
 from trimpoint.operations.sessions import Sessions
@@ -60,12 +61,14 @@ class WithinTurns:
         sessions: Sessions,
         starts: TurnStarts,
         threads: ProviderThreads,
+        lost: LostEndings,
         tasks: TaskGroup,
     ) -> None:
         self._registry = registry
         self._sessions = sessions
         self._starts = starts
         self._threads = threads
+        self._lost = lost
         self._pauses_of_router = threads.router.pauses
         self._tasks = tasks
         self._looking: set[str] = set()
@@ -84,7 +87,8 @@ class WithinTurns:
 
     async def stop(self, thread_id: str, turn_id: str) -> bool:
         """Ends, at a person's request, what would go on or goes on after a pause. Returns whether
-        there was anything; then the turn has ended, or will.
+        there was anything; then the turn has ended, or will. Where Codex did not end it for the
+        pause, the person's own interrupt is still to be sent.
         """
         pause = self._pauses.get(thread_id)
         if pause is None:
@@ -93,13 +97,14 @@ class WithinTurns:
             runs = writer is not None and writer.state.running_turn_id == goes_on
             if writer is None or turn_id != paused or not runs:
                 return False
-            await self._interrupt(writer, goes_on)
+            await self._lost.stop(thread_id, goes_on)
             return True
         pause.is_unwanted = True
         self._pauses_of_router.end(thread_id)
         with anyio.move_on_after(ENDS_WITHIN_S):
             await pause.ended.wait()
-        return True
+        writer = self._registry.loaded(thread_id)
+        return writer is None or writer.state.running_turn_id != pause.turn_id
 
     async def now(self, thread_id: str, turn_id: str) -> str:
         """Returns the turn that goes on with the work of a paused one, once it does, or `turn_id`
@@ -229,13 +234,15 @@ class WithinTurns:
 
     async def _go_on(self, writer: ThreadWriter, pause: _Pause, extra: dict[str, Raw]) -> None:
         thread_id = writer.thread_id
-        if not await self._starts.start_automatic(thread_id, MASKED_TEXT, extra):
+        if not await self._starts.start_automatic(
+            thread_id, MASKED_TEXT, extra, lambda: not pause.is_unwanted
+        ):
             log.info("work_gave_way", thread_id=thread_id)
             return
         goes_on = writer.state.turns[-1].id
         self._went_on[thread_id] = (pause.turn_id, goes_on)
         if pause.is_unwanted:
-            await self._interrupt(writer, goes_on)
+            await self._lost.stop(thread_id, goes_on)
 
     def _weigh(self, writer: ThreadWriter) -> None:
         """Looks whether the mask before this report has helped."""

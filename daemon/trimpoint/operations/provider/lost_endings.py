@@ -84,6 +84,14 @@ class LostEndings:
         """
         return await self._repeat(thread_id, turn_id, _BEGINNING_S, until_accepted=True)
 
+    async def stop(self, thread_id: str, turn_id: str) -> None:
+        """Interrupts a turn that may have only just begun, and sees to it that it ends."""
+        entries = self.entries_of(thread_id)
+        if await self.interrupted_at_last(thread_id, turn_id):
+            self.interrupted(thread_id, turn_id)
+        else:
+            self.denied(thread_id, turn_id, entries)
+
     def entries_of(self, thread_id: str) -> int:
         """Returns how many entries the thread has; more of them mean that its turn goes on."""
         writer = self._registry.loaded(thread_id)

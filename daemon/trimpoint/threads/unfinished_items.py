@@ -124,6 +124,11 @@ class UnfinishedItems:
         item = None if thread is None else thread.items.get(item_id)
         return item is not None and item.is_allowed
 
+    def has_activity(self, thread_id: str) -> bool:
+        """Returns whether a command or an edit of the thread is not finished."""
+        thread = self._threads.get(thread_id)
+        return thread is not None and not all(item.is_answer for item in thread.items.values())
+
     def remove(self, thread_id: str, item_id: str) -> None:
         """Removes an item, which is finished."""
         if (thread := self._threads.get(thread_id)) is not None:

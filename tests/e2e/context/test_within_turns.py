@@ -72,6 +72,29 @@ async def test_a_command_in_the_background_is_left_alone() -> None:
     assert prompts(talk) == ["work."]
 
 
+async def test_a_command_of_the_person_is_left_alone() -> None:
+    work = Work()
+    work.may_end = anyio.Event()
+    work.answers_at_once = True
+    async with at(work) as talk:
+        turn_id = await begin(talk)
+        with anyio.fail_after(STEP_S):
+            await talk.model.wait_for_request(len(WORDS))
+        await talk.client.request(
+            "thread/shellCommand", threadId=talk.thread_id, command="sleep 600"
+        )
+        with anyio.fail_after(STEP_S):
+            await talk.client.expect(
+                lambda m: (
+                    m.get("method") == "item/started" and "sleep 600" in str(m["params"]["item"])
+                )
+            )
+        work.may_end.set()
+        done = await ended(talk, turn_id)
+    assert done["status"] == "completed"
+    assert prompts(talk) == ["work."]
+
+
 async def test_queued_prompts_come_behind_the_work_that_goes_on() -> None:
     work = Work()
     work.may_end = anyio.Event()

@@ -19,6 +19,7 @@ from trimpoint.core.decide.queueing import next_prompt
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.core.model.queue import QueuedPrompt
+from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.unread_prompts import UnreadPrompts
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Client
@@ -73,6 +74,10 @@ class TurnStarts:
             self._client_prompts[thread_id] -= 1
             if not self._client_prompts[thread_id]:
                 del self._client_prompts[thread_id]
+
+    def has_prompt(self, state: ThreadState) -> bool:
+        """Returns whether a client's prompt waits for the thread, or to be read in its turn."""
+        return bool(self._client_prompts[state.id]) or self.unread.has_any(state)
 
     async def ready(self, thread_id: str) -> tuple[ReadySession, Baseline | None]:
         """Waits until the thread is ready for a turn, and returns its session and the baseline

@@ -184,8 +184,10 @@ class WithinTurns:
         if await self._runs_anything(writer):
             return None
         is_same = _step(writer.state) == before and is_between_steps(writer.state)
-        if not is_same or self._starts.unread.has_any(writer.state):
+        if not is_same or self._starts.has_prompt(writer.state):
             return None
+        if self._registry.unfinished_items.has_activity(writer.thread_id):
+            return None  # it may be a person's command, which Codex ends with the turn
         if self._is_off(writer.thread_id):  # a report may have come meanwhile
             return None
         return writer.state.running_turn_id

@@ -104,7 +104,7 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
     views = CommandViews(previews, inspections, HistorySearches(history), trusts, spending)
     slash = SlashRunner(registry, sessions, views)
     starts = TurnStarts(registry, sessions, threads, identity, captures)
-    QueuedPrompts(registry, side.clients, starts, tasks)
+    queue = QueuedPrompts(registry, side.clients, starts, tasks)
     UnansweredPrompts(registry, starts, tasks)
     agent_tools = AgentTools(registry, sessions, starts, HistoryAnswers(history), tasks)
     side.codex_events.add_interceptor(agent_tools.intercept)
@@ -113,7 +113,7 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
     requests = ThreadRequests(method_deps)
     subscriptions = Subscriptions(side.clients, side.server_requests)
     reads = ThreadReads(method_deps, requests)
-    within = WithinTurns(registry, sessions, starts, threads, lost_endings, tasks)
+    within = WithinTurns(registry, sessions, starts, threads, lost_endings, queue, tasks)
     turns = TurnMethods(method_deps, requests, reads, subscriptions, starts, within)
     methods = ThreadMethods(
         method_deps, requests, reads, subscriptions, agent_tools=daemon.agent_tools

@@ -116,6 +116,24 @@ async def test_queued_prompts_come_behind_the_work_that_goes_on() -> None:
     assert prompts(talk) == ["work.", MASKED_TEXT, "second.", "third."]
 
 
+async def test_a_prompt_that_is_queued_in_that_moment_comes_behind_the_work() -> None:
+    async with at(Work()) as talk:
+        turn_id = await begin(talk)
+        await ended(talk, turn_id)
+        await talk.client.request(
+            "orchestration/dispatch",
+            command={
+                "type": "thread.queue.add",
+                "commandId": "queue-1",
+                "threadId": talk.thread_id,
+                "input": [{"type": "text", "text": "second."}],
+            },
+        )
+        with anyio.fail_after(STEP_S):
+            await talk.model.wait_for_request(lambda one: text_of(one.input[-1]) == "second.")
+    assert prompts(talk) == ["work.", MASKED_TEXT, "second."]
+
+
 async def test_a_prompt_that_the_agent_has_not_read_is_waited_for() -> None:
     work = Work()
     work.may_end = anyio.Event()

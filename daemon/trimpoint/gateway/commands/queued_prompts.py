@@ -53,21 +53,22 @@ class QueuedPrompts:
         self._sending: set[str] = set()
         registry.subscribe(self._on_record)
         for writer in registry.loaded_writers():
-            self._look_at(writer)
+            self.look_at(writer)
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
         if any(isinstance(event, CHANGES) for event in record.events):
             message = {"method": CHANGED, "params": {"threadId": thread_id}}
             self._clients.broadcast(thread_id, CHANGED, lambda: msgspec.json.encode(message))
         if (writer := self._registry.loaded(thread_id)) is not None:
-            self._look_at(writer)
+            self.look_at(writer)
 
-    def _look_at(self, writer: ThreadWriter) -> None:
+    def look_at(self, writer: ThreadWriter) -> None:
+        """Sends the first prompt of the thread if it can be sent now."""
         thread_id = writer.thread_id
         if (
             writer.read_only is None
             and thread_id not in self._sending
-            and next_prompt(writer.state) is not None
+            and self._next(writer) is not None
         ):
             self._sending.add(thread_id)
             spawn(self._tasks, self._send_waiting, thread_id)
@@ -101,11 +102,15 @@ class QueuedPrompts:
             else:
                 return
 
+    def _next(self, writer: ThreadWriter) -> QueuedPrompt | None:
+        is_later = writer.thread_id in self._starts.before_queue
+        return None if is_later else next_prompt(writer.state)
+
     async def _send_first(self, writer: ThreadWriter) -> None:
-        if next_prompt(writer.state) is None:
+        if self._next(writer) is None:
             return
         session, baseline = await self._starts.ready(writer.thread_id)
-        prompt = next_prompt(writer.state)  # a client may have changed the queue meanwhile
+        prompt = self._next(writer)  # a client may have changed the queue meanwhile
         if prompt is None:
             return
         turn_id = is_recorded(writer.state, prompt)

@@ -62,6 +62,8 @@ class TurnStarts:
         self._captures = captures
         self.unread = UnreadPrompts()
         self._client_prompts: Counter[str] = Counter()
+        self.before_queue: set[str] = set()
+        """The threads in which a turn of the daemon's own comes before the queued prompts."""
         self._waiting: defaultdict[str, list[ClientRequest]] = defaultdict(list)
 
     @contextmanager
@@ -231,7 +233,8 @@ class TurnStarts:
             return False
         session, baseline = await self.ready(thread_id)
         state = session.writer.state
-        is_taken = bool(self._client_prompts[thread_id]) or next_prompt(state) is not None
+        is_queued = next_prompt(state) is not None and thread_id not in self.before_queue
+        is_taken = bool(self._client_prompts[thread_id]) or is_queued
         if is_taken or state.archived or busy(state) is not None or not is_wanted():
             return False
         prompt = [{"type": "text", "text": text}] if text else []

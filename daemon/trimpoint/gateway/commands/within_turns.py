@@ -15,12 +15,14 @@ from msgspec import Raw
 
 from trimpoint.background import spawn
 from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
+from trimpoint.codex.appserver.supervisor import lacks_method
 from trimpoint.core.decide.agent_tools import MASKED_TEXT
 from trimpoint.core.decide.auto_masking import measured_size
 from trimpoint.core.decide.autopilot import is_between_steps, is_pause_due, may_pause
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import TrimWhenDue
 from trimpoint.core.model.state import ThreadState
+from trimpoint.gateway.commands.queued_prompts import QueuedPrompts
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.operations.provider.lost_endings import LostEndings
 from trimpoint.operations.provider.provider_threads import ProviderThreads
@@ -37,6 +39,7 @@ log = structlog.get_logger()
 IN_VAIN = 2
 """The number of pauses in a row that did not help, after which a thread has no more."""
 OFF = "Masking within turns has not helped twice, so it is off for this thread."
+BROKE_OFF = "The work has stopped after old output was masked, and goes on when you say so"
 NOT_HERE = (
     "This Codex does not say which commands run in the background, so nothing is masked within "
     "turns."
@@ -62,6 +65,7 @@ class WithinTurns:
         starts: TurnStarts,
         threads: ProviderThreads,
         lost: LostEndings,
+        queue: QueuedPrompts,
         tasks: TaskGroup,
     ) -> None:
         self._registry = registry
@@ -69,6 +73,7 @@ class WithinTurns:
         self._starts = starts
         self._threads = threads
         self._lost = lost
+        self._queue = queue
         self._pauses_of_router = threads.router.pauses
         self._tasks = tasks
         self._looking: set[str] = set()
@@ -157,21 +162,28 @@ class WithinTurns:
                 if turn_id is not None:
                     pause = self._pauses[thread_id] = _Pause(turn_id)
                     await self._pause(writer, pause)
-                    del self._pauses[thread_id]
-                    pause.settled.set()
+                    self._settle(writer)
         except (ThreadError, ProviderFailure) as error:
             log.warning("not_masked_within_turn", thread_id=thread_id, detail=str(error))
             self._note(writer, helped=False)
+            turn = writer.state.turns[-1]
+            if thread_id in self._pauses and turn.error_kind == ev.PAUSED:
+                self._say(writer, f"{BROKE_OFF}: {error}")
         except Exception:  # the boundary of a task: a defect in it must not end the daemon
             log.exception("mask_within_turn_broke", thread_id=thread_id)
             self._note(writer, helped=False)
         finally:
             self._pauses_of_router.end(thread_id)
             if thread_id in self._pauses:
-                pause = self._pauses.pop(thread_id)
-                pause.ended.set()
-                pause.settled.set()
+                self._settle(writer)
             self._looking.discard(thread_id)
+
+    def _settle(self, writer: ThreadWriter) -> None:
+        pause = self._pauses.pop(writer.thread_id)
+        pause.ended.set()
+        pause.settled.set()
+        self._starts.before_queue.discard(writer.thread_id)
+        self._queue.look_at(writer)
 
     async def _due(self, writer: ThreadWriter) -> str | None:
         """Returns the running turn if it is to be paused now. Nothing is awaited between the last
@@ -196,9 +208,10 @@ class WithinTurns:
         params = {"threadId": writer.state.generation.provider_thread_id}
         try:
             raw = await self._threads.link.request("thread/backgroundTerminals/list", params)
-        except ProviderError:
-            self._in_vain[writer.thread_id] = IN_VAIN
-            self._say(writer, NOT_HERE)
+        except ProviderError as error:
+            if lacks_method(error):
+                self._in_vain[writer.thread_id] = IN_VAIN
+                self._say(writer, NOT_HERE)
             return True
         return bool(msgspec.json.decode(raw).get("data"))
 
@@ -208,6 +221,7 @@ class WithinTurns:
         report = writer.state.usage.report
         size = report.used if report is not None else 0
         self._pauses_of_router.begin(writer.thread_id, turn_id)
+        self._starts.before_queue.add(writer.thread_id)
         await self._interrupt(writer, turn_id)
         with anyio.move_on_after(ENDS_WITHIN_S):
             await pause.ended.wait()

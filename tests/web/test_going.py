@@ -9,7 +9,7 @@ import pytest
 from trimpoint.testkit import run, say
 
 from tests.web.browser import expected, needs_browser, until_counted
-from tests.web.stage import Stage
+from tests.web.stage import SETTINGS, Stage
 
 PATCH = """apply_patch <<'EOF'
 *** Begin Patch
@@ -213,3 +213,20 @@ async def test_the_list_of_turns_goes_to_each(stage: Stage, width: int) -> None:
     await panel.get_by_role("button", name="question-0").click()
     await expected(stage.page.locator(".prompt", has_text="question-0")).to_be_in_viewport()
     assert await panel.count() == (1 if width == 1280 else 0)
+
+
+async def test_the_folders_used_last_are_listed_until_more_are_asked_for(stage: Stage) -> None:
+    page = stage.page
+    for number in range(14):
+        folder = stage.house.worktree / f"folder-{number}"
+        folder.mkdir()
+        await stage.client.request("thread/start", cwd=str(folder), **SETTINGS)
+    folders = page.locator(".sidebar h2[title*='folder-']")
+    more = page.get_by_role("button", name="2 more folders")
+    await more.wait_for()
+    await expected(folders).to_have_count(12)
+    assert await folders.first.inner_text() == "folder-13"
+    await more.click()
+    await expected(folders).to_have_count(14)
+    await more.wait_for(state="detached")
+    assert page.faults == []

@@ -16,11 +16,14 @@ import { Icon } from "./icons.js";
 import { LevelDot } from "./meter.js";
 import { OtherSessions } from "./sessions.js";
 
-const MOST = 40; // of a folder, until more are asked for
+// Shown until more are asked for: threads of a folder, and folders.
+const MOST = 40;
+const MOST_FOLDERS = 12;
 
 /** @param {{app: App}} props */
 export function Sidebar({ app }) {
     const [filter, setFilter] = useState("");
+    const [most, setMost] = useState(MOST_FOLDERS);
     const threads = (app.threads.value ?? []).filter((thread) => matches(thread, filter));
     const archived = threads.filter((thread) => thread.archived);
     const groups = byFolder(threads.filter((thread) => !thread.archived));
@@ -42,12 +45,14 @@ export function Sidebar({ app }) {
             <input class="field sidebar-filter" type="search" placeholder="Filter threads" aria-label="Filter threads" value=${filter}
                 onInput=${(/** @type {any} */ event) => setFilter(event.target.value)} />
             <div class="sidebar-threads">
-                ${groups.map(([folder, members]) => html`
+                ${groups.slice(0, most).map(([folder, members]) => html`
                     <section key=${folder}>
                         <h2 title=${folder}>${folderName(folder)}</h2>
                         <${Threads} app=${app} threads=${members} />
                     </section>
                 `)}
+                ${groups.length > most && html`<button class="button is-small" onClick=${() => setMost(most + 5 * MOST_FOLDERS)}>
+                    ${counted(groups.length - most, "more folder")}</button>`}
                 ${archived.length > 0 && html`
                     <${Archived} app=${app} threads=${archived} isOpen=${filter !== "" || archived.some((thread) => thread.id === app.open.value?.id)} />
                 `}

@@ -4,8 +4,9 @@ The sums are made of what the catalogue keeps of each thread, so no journal is r
 """
 
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import NamedTuple, assert_never
 
 import msgspec
@@ -48,20 +49,22 @@ def encoded_spent(state: ThreadState) -> bytes:
     """Returns what a thread's calls took, with its trims that are in effect, for the
     catalogue.
     """
-    rows = [msgspec.structs.replace(row, trims={}) for row in state.usage.spent]
-    quarters = [row.quarter for row in rows]
+    spent = state.usage.spent
+    trims: defaultdict[tuple[int, str], Counter[str]] = defaultdict(Counter)
     for trim in state.boundaries:
         if trim.created_at_ms < state.created_at_ms:
             continue  # a fork has inherited it
         quarter = quarter_of(trim.created_at_ms)
         # Made with the model that had spoken last.
-        place = max(0, bisect_right(quarters, quarter) - 1)
-        model = state.usage.spent[place].model if state.usage.spent else ""
-        row = next((one for one in rows if (one.quarter, one.model) == (quarter, model)), None)
-        if row is None:
-            row = Spent(quarter, model, trims={})
-            rows.append(row)
-        row.trims[trim.trigger] = row.trims.get(trim.trigger, 0) + 1
+        place = max(0, bisect_right(spent, quarter, key=attrgetter("quarter")) - 1)
+        trims[quarter, spent[place].model if spent else ""][trim.trigger] += 1
+    rows = [
+        msgspec.structs.replace(row, trims=trims.pop((row.quarter, row.model)))
+        if (row.quarter, row.model) in trims
+        else row
+        for row in spent
+    ]
+    rows += [Spent(*key, trims=made) for key, made in trims.items()]
     return msgspec.msgpack.encode(rows)
 
 

@@ -128,12 +128,19 @@ def _thread_in_first_line(path: str) -> str | None:
 
 def _first_line(path: str) -> _Meta | None:
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return None
-        with open(path, "rb") as file:
-            return _decode_first_line(file.readline(LONGEST_FIRST_LINE)).payload
+        return _read_first_line(path)
     except (OSError, ValueError, msgspec.MsgspecError):
         return None
+
+
+def _read_first_line(path: str) -> _Meta:
+    """Returns what the first line says. Raises OSError where there is no file that can be read, and
+    ValueError or MsgspecError where it is no rollout.
+    """
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise FileNotFoundError(path)
+    with open(path, "rb") as file:
+        return _decode_first_line(file.readline(LONGEST_FIRST_LINE)).payload
 
 
 def lines_of_thread(path: str) -> list[bytes] | None:
@@ -153,8 +160,7 @@ def lines_of_thread(path: str) -> list[bytes] | None:
 def is_damaged(path: str) -> bool:
     """Returns whether the file is there, can be read, and does not begin as a rollout does."""
     try:
-        with open(path, "rb") as file:
-            return _decode_first_line(file.readline(LONGEST_FIRST_LINE)).payload.id is None
+        return _read_first_line(path).id is None
     except OSError:
         return False
     except (ValueError, msgspec.MsgspecError):

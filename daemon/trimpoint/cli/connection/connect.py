@@ -21,7 +21,7 @@ from trimpoint.cli.connection.settings import (
 from trimpoint.cli.connection.sockets import absence, daemon_at
 from trimpoint.cli.exits import NoDaemon, UsageError
 from trimpoint.cli.terminal import print_plain_line, stderr_console
-from trimpoint.journal.storage.written_by import is_older
+from trimpoint.versions import is_older
 
 Command = Callable[[Client], Awaitable[int]]
 

@@ -2,14 +2,13 @@
 older one leaves alone what it does not know, and says which is needed.
 """
 
-import re
 from contextlib import suppress
 from pathlib import Path
 
 from trimpoint.atomic_files import replace_file
+from trimpoint.versions import VERSION, number_of
 
 FILE_NAME = "written-by"
-_VERSION = re.compile(r"\d+(\.\d+)*")
 _MAX_BYTES = 100
 
 
@@ -20,8 +19,8 @@ def note_version(root: Path, version: str) -> str | None:
     :raises OSError: when the file cannot be written.
     """
     newest = newest_version(root)
-    if newest is not None and _number(newest) >= _number(version):
-        return newest if _number(newest) > _number(version) else None
+    if newest is not None and number_of(newest) >= number_of(version):
+        return newest if number_of(newest) > number_of(version) else None
     replace_file(root / FILE_NAME, f"{version}\n".encode())
     return None
 
@@ -31,15 +30,5 @@ def newest_version(root: Path) -> str | None:
     with suppress(OSError, UnicodeDecodeError):
         with (root / FILE_NAME).open("rb") as file:
             noted = file.read(_MAX_BYTES).decode("ascii").strip()
-        return noted if _VERSION.match(noted) else None
+        return noted if VERSION.match(noted) else None
     return None
-
-
-def is_older(version: str, than: str) -> bool:
-    """Returns whether a version came before another one."""
-    return _number(version) < _number(than)
-
-
-def _number(version: str) -> tuple[int, ...]:
-    found = _VERSION.match(version)
-    return tuple(map(int, found[0].split("."))) if found is not None else ()

@@ -1,6 +1,6 @@
 """Moves in the history of the open thread: to what is before and behind, to a place, to a turn."""
 
-from trimpoint_protocol.client import Client
+from collections.abc import Awaitable, Callable
 
 from trimpoint.tui.model.state import ChatState, Tone
 from trimpoint.tui.session.changes import Changes
@@ -18,18 +18,15 @@ class History:
 
     async def read_older(self) -> None:
         """Loads the page before the loaded entries."""
-        await self._access.attempt(lambda client: Pages(client, self._state).read_older())
-        self._changes.note()
+        await self._read(Pages.read_older)
 
     async def read_newer(self) -> None:
         """Loads the page behind the loaded entries."""
-        await self._access.attempt(lambda client: Pages(client, self._state).read_newer())
-        self._changes.note()
+        await self._read(Pages.read_newer)
 
     async def read_around(self, place: int) -> None:
         """Loads the entries around a place of the thread."""
-        await self._access.attempt(lambda client: Pages(client, self._state).read_around(place))
-        self._changes.note()
+        await self._read(lambda pages: pages.read_around(place))
 
     async def find_turn(self, number: int) -> str | None:
         """Loads a turn; returns the key of its first entry. Says so if there is no such turn."""
@@ -50,10 +47,9 @@ class History:
         state, transcript = self._state, self._state.transcript
         state.expanded.symmetric_difference_update({trim_point_id})
         place = transcript.first + (transcript.find(f"divider {trim_point_id}") or 0)
+        is_at_end = transcript.is_at_end
+        await self._read(Pages.read_newest if is_at_end else lambda pages: pages.read_around(place))
 
-        async def read(client: Client) -> None:
-            pages = Pages(client, state)
-            await (pages.read_newest() if transcript.is_at_end else pages.read_around(place))
-
-        await self._access.attempt(read)
+    async def _read(self, reading: Callable[[Pages], Awaitable[None]]) -> None:
+        await self._access.attempt(lambda client: reading(Pages(client, self._state)))
         self._changes.note()
